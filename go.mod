@@ -1,0 +1,3 @@
+module shakedown
+
+go 1.26
