@@ -1,0 +1,428 @@
+package logstream
+
+import (
+	"bytes"
+)
+
+// layer is one kind of wrapper.
+type layer struct {
+	name string
+	// split finds the parts of a line; ok is false for a line without this
+	// wrapper.
+	split func(line []byte) (p parts, ok bool)
+	// aligned says that one line proves little: the wrapper must be seen in a
+	// column of several lines (see seenIn).
+	aligned bool
+}
+
+// parts locates what a wrapped line holds. Empty spans are parts it does not
+// have.
+type parts struct {
+	text   span
+	time   span // the wrapper's time stamp
+	origin span // who wrote the line
+	stream span // stdout or stderr
+	// column is where an aligned wrapper's bar stands, from the beginning of the
+	// name: a colour before it has no width.
+	column int
+	// escaped says that the text is the inside of a JSON string.
+	escaped bool
+	// partial says that the text goes on in the next line of the same stream.
+	partial bool
+}
+
+// layers lists the known wrappers, the most specific first.
+var layers = []layer{
+	{name: "docker-json", split: splitDockerJSON},
+	{name: "k8s", split: splitCRI},
+	{name: "gcp", split: splitGCP},
+	{name: "kubectl", split: splitPod},
+	{name: "ci", split: splitCI},
+	{name: "journald", split: splitJournald},
+	{name: "timestamps", split: splitTimestamp},
+	{name: "compose", split: splitCompose, aligned: true},
+	{name: "quote", split: splitQuote},
+	{name: "ipynb", split: splitJSONString},
+}
+
+// from returns the span from start to the end of line.
+func from(line []byte, start int) span { return span{int32(start), int32(len(line))} }
+
+// splitDockerJSON reads a line of docker's json-file driver:
+//
+//	{"log":"text\n","stream":"stderr","time":"2025-01-01T00:00:00.1Z"}
+//
+// Docker splits messages at 16 KiB; all pieces but the last lack the "\n".
+func splitDockerJSON(line []byte) (parts, bool) {
+	const head = `{"log":"`
+	if !bytes.HasPrefix(line, []byte(head)) {
+		return parts{}, false
+	}
+	end := len(head) + stringEnd(line[len(head):])
+	if end == len(line) {
+		return parts{}, false
+	}
+	p := parts{text: span{int32(len(head)), int32(end)}, escaped: true, partial: true}
+	if n := len(trimEscapedNewline(line[len(head):end])); n < end-len(head) {
+		p.text.end = int32(len(head) + n)
+		p.partial = false
+	}
+	p.stream = jsonField(line, end, `"stream":"`)
+	p.time = jsonField(line, end, `"time":"`)
+	return p, true
+}
+
+// jsonField finds the string value after a key, searching line from start on.
+func jsonField(line []byte, start int, key string) span {
+	i := bytes.Index(line[start:], []byte(key))
+	if i < 0 {
+		return span{}
+	}
+	s := start + i + len(key)
+	return span{int32(s), int32(s + stringEnd(line[s:]))}
+}
+
+// trimEscapedNewline takes an escaped line feed off the end of a JSON string.
+func trimEscapedNewline(s []byte) []byte {
+	t, ok := bytes.CutSuffix(s, []byte(`\n`))
+	if !ok {
+		return s
+	}
+	backslashes := len(t) - len(bytes.TrimRight(t, `\`))
+	if backslashes%2 == 1 {
+		return s
+	}
+	return t
+}
+
+// splitCRI reads a line of a container runtime's log file, with the tag P for a
+// piece and F for the last piece of a message:
+//
+//	2025-01-01T00:00:00.123456789Z stdout F text
+func splitCRI(line []byte) (parts, bool) {
+	n := timestampLen(line)
+	rest := line[n:]
+	if n == 0 || len(rest) < len(" stdout F") {
+		return parts{}, false
+	}
+	if s := rest[1:7]; rest[0] != ' ' || string(s) != "stdout" && string(s) != "stderr" {
+		return parts{}, false
+	}
+	if tag := rest[8]; rest[7] != ' ' || tag != 'F' && tag != 'P' || len(rest) > 9 && rest[9] != ' ' && rest[9] != ':' {
+		return parts{}, false
+	}
+	return parts{
+		text:    from(line, min(n+10, len(line))),
+		time:    span{0, int32(n)},
+		stream:  span{int32(n + 1), int32(n + 7)},
+		partial: rest[8] == 'P',
+	}, true
+}
+
+// gcpSeverities are the LogSeverity names of Cloud Logging.
+var gcpSeverities = [][]byte{
+	[]byte("DEFAULT"), []byte("DEBUG"), []byte("INFO"), []byte("NOTICE"), []byte("WARNING"),
+	[]byte("ERROR"), []byte("CRITICAL"), []byte("ALERT"), []byte("EMERGENCY"),
+}
+
+// splitGCP reads a line of a Cloud Logging export. The severity only tells stderr
+// from stdout; "{}" stands for an empty line.
+//
+//	ERROR 2025-04-05T00:01:19.209237575Z text
+func splitGCP(line []byte) (parts, bool) {
+	for _, s := range gcpSeverities {
+		if !bytes.HasPrefix(line, s) || len(line) == len(s) || line[len(s)] != ' ' {
+			continue
+		}
+		p, ok := afterTimestamp(line, len(s)+1)
+		if ok && string(p.text.of(line)) == "{}" {
+			p.text.end = p.text.start
+		}
+		return p, ok
+	}
+	return parts{}, false
+}
+
+// splitPod reads a line of kubectl logs --prefix:
+//
+//	[pod/name/container] text
+func splitPod(line []byte) (parts, bool) {
+	if !bytes.HasPrefix(line, []byte("[pod/")) {
+		return parts{}, false
+	}
+	end := bytes.IndexByte(line, ']')
+	if end < 0 || bytes.IndexByte(line[:end], ' ') >= 0 {
+		return parts{}, false
+	}
+	start := end + 1
+	if start < len(line) && line[start] == ' ' {
+		start++
+	}
+	return parts{text: from(line, start), origin: span{1, int32(end)}}, true
+}
+
+// splitCI reads a line of gh run view --log, which puts job and step before the
+// time stamp:
+//
+//	job<TAB>step<TAB>2025-01-01T00:00:00.1234567Z text
+func splitCI(line []byte) (parts, bool) {
+	job := bytes.IndexByte(line, '\t')
+	if job <= 0 {
+		return parts{}, false
+	}
+	step := bytes.IndexByte(line[job+1:], '\t')
+	if step < 0 {
+		return parts{}, false
+	}
+	start := job + 1 + step + 1
+	if bytes.HasPrefix(line[start:], utf8BOM) {
+		start += len(utf8BOM)
+	}
+	p, ok := afterTimestamp(line, start)
+	p.origin = span{0, int32(job)}
+	return p, ok
+}
+
+// splitTimestamp reads a line of docker logs -t, kubectl logs --timestamps or a
+// CI job, GitLab's with its stream tag:
+//
+//	2025-01-01T00:00:00.123456789Z text
+//	2025-01-01T00:00:00.123456Z 00O text
+func splitTimestamp(line []byte) (parts, bool) {
+	p, ok := afterTimestamp(line, 0)
+	if !ok || isTracing(line[:p.time.end], p.text.of(line)) {
+		return parts{}, false
+	}
+	if t := p.text.of(line); len(t) >= 4 && isDigit(t[0]) && isDigit(t[1]) &&
+		(t[2] == 'O' || t[2] == 'E') && (t[3] == ' ' || t[3] == '+') {
+		p.text.start += 4
+	}
+	return p, true
+}
+
+// isTracing reports whether a time stamp is a Rust program's own (SGLang's and
+// vLLM's routers): six digits of a second, a level, a module with a colon.
+func isTracing(stamp, text []byte) bool {
+	if len(stamp) != len("2025-01-01T00:00:00.123456Z") {
+		return false
+	}
+	text = bytes.TrimLeft(text, " ")
+	for _, level := range [...]string{"TRACE ", "DEBUG ", "INFO ", "WARN ", "ERROR "} {
+		if rest, ok := bytes.CutPrefix(text, []byte(level)); ok {
+			module, _, _ := bytes.Cut(rest, []byte(" "))
+			return bytes.HasSuffix(module, []byte(":"))
+		}
+	}
+	return false
+}
+
+// afterTimestamp splits a line that has a time stamp at start.
+func afterTimestamp(line []byte, start int) (parts, bool) {
+	n := timestampLen(line[start:])
+	end := start + n
+	switch {
+	case n == 0:
+		return parts{}, false
+	case end == len(line):
+		return parts{text: from(line, end), time: from(line, start)}, true
+	case line[end] != ' ' && line[end] != '\t':
+		return parts{}, false
+	}
+	return parts{text: from(line, end+1), time: span{int32(start), int32(end)}}, true
+}
+
+// timestampLen returns the length of the RFC 3339 time stamp that b begins with,
+// 0 when there is none.
+func timestampLen(b []byte) int {
+	const form = "0000-00-00T00:00:00"
+	if !hasForm(b, form) {
+		return 0
+	}
+	i := len(form)
+	if i < len(b) && b[i] == '.' {
+		for i++; i < len(b) && isDigit(b[i]); i++ {
+		}
+	}
+	switch {
+	case i == len(b):
+		return 0
+	case b[i] == 'Z':
+		return i + 1
+	case b[i] != '+' && b[i] != '-':
+		return 0
+	case hasForm(b[i+1:], "00:00"):
+		return i + 6
+	case hasForm(b[i+1:], "0000"):
+		return i + 5
+	}
+	return 0
+}
+
+// hasForm reports whether b begins like form, in which 0 stands for any digit.
+func hasForm(b []byte, form string) bool {
+	if len(b) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		if form[i] == '0' && !isDigit(b[i]) || form[i] != '0' && b[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+const monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+// splitJournald reads a line of journalctl or syslog:
+//
+//	Nov 29 13:46:47 host vllm[123]: text
+//	2025-11-29T13:46:47+0000 host vllm[123]: text
+//
+// The journal replaces a line with control characters, such as a progress bar, by
+// "[101B blob data]"; that is no text of the server.
+func splitJournald(line []byte) (parts, bool) {
+	n, needPID := syslogTimeLen(line), false
+	if n == 0 {
+		n, needPID = timestampLen(line), true
+	}
+	if n == 0 || n == len(line) || line[n] != ' ' {
+		return parts{}, false
+	}
+	host := bytes.IndexByte(line[n+1:], ' ')
+	if host <= 0 {
+		return parts{}, false
+	}
+	start := n + 1 + host + 1
+	unit, ok := syslogUnit(line[start:], needPID)
+	if !ok {
+		return parts{}, false
+	}
+	end := start + unit
+	p := parts{
+		text:   from(line, min(end+2, len(line))),
+		time:   span{0, int32(n)},
+		origin: span{int32(n + 1), int32(end)},
+	}
+	if isBlob(p.text.of(line)) {
+		p.text.end = p.text.start
+	}
+	return p, true
+}
+
+// syslogUnit returns the length of the "vllm[123]" or "kernel" before the colon
+// and space that b begins with. Without a process number only "kernel" is safe
+// behind an ISO time stamp: other programs print "time word word: text" too.
+func syslogUnit(b []byte, needPID bool) (int, bool) {
+	n := bytes.IndexByte(b, ':')
+	if n <= 0 || n+1 < len(b) && b[n+1] != ' ' || bytes.ContainsAny(b[:n], " \t\"'(") {
+		return 0, false
+	}
+	unit := b[:n]
+	return n, !needPID || unit[n-1] == ']' || string(unit) == "kernel"
+}
+
+// syslogTimeLen returns the length of a leading "Nov 29 13:46:47", with or without
+// a fraction, 0 when there is none.
+func syslogTimeLen(b []byte) int {
+	const form = " 00 00:00:00"
+	if len(b) < 3+len(form) {
+		return 0
+	}
+	if i := bytes.Index([]byte(monthNames), b[:3]); i < 0 || i%3 != 0 {
+		return 0
+	}
+	if !hasForm(b[3:], form) && !(b[4] == ' ' && isDigit(b[5]) && hasForm(b[6:], form[3:])) {
+		return 0
+	}
+	i := 3 + len(form)
+	if i < len(b) && b[i] == '.' {
+		for i++; i < len(b) && isDigit(b[i]); i++ {
+		}
+	}
+	return i
+}
+
+func isBlob(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("[")) && bytes.HasSuffix(text, []byte(" blob data]")) && len(text) < 32
+}
+
+// splitCompose reads a line of docker compose logs (or docker service logs), with
+// or without colour. Progress bars lack the name.
+//
+//	vllm-1  | text
+func splitCompose(line []byte) (parts, bool) {
+	start := skipColour(line, 0)
+	end := start
+	for end < len(line) && isNameByte(line[end]) {
+		end++
+	}
+	bar := end
+	for bar < len(line) && line[bar] == ' ' {
+		bar++
+	}
+	if end == start || bar == end || bar == len(line) || line[bar] != '|' {
+		return parts{}, false
+	}
+	text := skipColour(line, bar+1)
+	resetLater := start > 0 && text == bar+1
+	if text < len(line) {
+		if line[text] != ' ' {
+			return parts{}, false
+		}
+		text++
+	}
+	if resetLater {
+		text = skipColour(line, text)
+	}
+	return parts{text: from(line, text), origin: span{int32(start), int32(end)}, column: bar - start}, true
+}
+
+// skipColour returns the position after the colour sequence at i, if there is one.
+func skipColour(line []byte, i int) int {
+	if !bytes.HasPrefix(line[i:], []byte("\x1b[")) {
+		return i
+	}
+	n := bytes.IndexByte(line[i:], 'm')
+	if n < 0 || n > 16 {
+		return i
+	}
+	return i + n + 1
+}
+
+// splitQuote reads a quoted line of a mail or an issue.
+func splitQuote(line []byte) (parts, bool) {
+	switch {
+	case len(line) == 0 || line[0] != '>':
+		return parts{}, false
+	case len(line) == 1:
+		return parts{text: from(line, 1)}, true
+	case line[1] != ' ':
+		return parts{}, false
+	}
+	return parts{text: from(line, 2)}, true
+}
+
+// splitJSONString reads a line of an excerpt of a notebook: one string of an
+// array.
+func splitJSONString(line []byte) (parts, bool) {
+	start := len(line) - len(bytes.TrimLeft(line, " \t"))
+	if start == len(line) || line[start] != '"' {
+		return parts{}, false
+	}
+	start++
+	end := start + stringEnd(line[start:])
+	if end == len(line) {
+		return parts{}, false
+	}
+	if after := bytes.TrimRight(line[end+1:], " \t"); len(after) > 0 && string(after) != "," {
+		return parts{}, false
+	}
+	text := trimEscapedNewline(line[start:end])
+	return parts{text: span{int32(start), int32(start + len(text))}, escaped: true}, true
+}
+
+// isNameByte reports whether c occurs in names of compose services and swarm
+// tasks.
+func isNameByte(c byte) bool {
+	return isIdent(c) || c == '-' || c == '.' || c == '@'
+}
