@@ -1,0 +1,143 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// podRef is a reference of command and args to the container's environment.
+var podRef = regexp.MustCompile(`\$\$\(|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
+
+// podForm is a container of a Kubernetes manifest.
+type podForm struct{ manifest }
+
+// podCommands finds the containers of any object that holds a pod template.
+func podCommands(n *yaml.Node) []Command {
+	var commands []Command
+	if list := field(n, "containers"); list != nil && list.Kind == yaml.SequenceNode {
+		for _, ct := range list.Content {
+			if c, ok := podCommand(ct); ok {
+				commands = append(commands, c)
+			}
+		}
+	}
+	for _, child := range n.Content {
+		commands = append(commands, podCommands(child)...)
+	}
+	return commands
+}
+
+func podCommand(ct *yaml.Node) (Command, bool) {
+	env := podEnv(field(ct, "env"))
+	entry, args := podWords(field(ct, "command"), env), podWords(field(ct, "args"), env)
+	image := ""
+	if n := field(ct, "image"); n != nil {
+		image = n.Value
+	}
+	c, whole, ok := containerCommand(entry, args, image, nestedKeeping(env, "$$("))
+	if !ok {
+		return Command{}, false
+	}
+	f := podForm{manifest{node: ct, entryKey: "command", argsKey: "args", spell: podSpelled}}
+	if whole {
+		f.split = len(entry)
+	}
+	c.Env = merged(env, c.Env)
+	c.Wrapper, c.form = Kubernetes, f
+	c.Line, c.LastLine = ct.Line, lastLine(ct)
+	return c, true
+}
+
+// podWords reads command or args; $(NAME) is replaced when the container's own
+// environment has it.
+func podWords(n *yaml.Node, env []Var) []Word {
+	known := map[string]string{}
+	for _, v := range env {
+		if !v.Inherited {
+			known[v.Name] = v.Value.Text
+		}
+	}
+	var words []Word
+	for _, s := range scalars(n) {
+		w := Word{Text: podRef.ReplaceAllStringFunc(s, func(ref string) string {
+			if ref == "$$(" {
+				return "$("
+			}
+			if v, ok := known[ref[2:len(ref)-1]]; ok && len(v) < maxBytes {
+				return v
+			}
+			return ref
+		})}
+		if podRef.MatchString(s) {
+			w.Raw = s
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+func podSpelled(w Word) string {
+	if w.Raw != "" {
+		return w.Raw
+	}
+	return strings.ReplaceAll(w.Text, "$(", "$$(")
+}
+
+func podEnv(n *yaml.Node) []Var {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var env []Var
+	for _, e := range n.Content {
+		name, value := field(e, "name"), field(e, "value")
+		if name == nil {
+			continue
+		}
+		v := Var{Name: name.Value, Inherited: value == nil}
+		if value != nil {
+			v.Value = Word{Text: value.Value}
+		}
+		env = setVar(env, v)
+	}
+	return env
+}
+
+func (f podForm) script(c Command) string {
+	node := f.withCommand(c, c.manifestWords("$(", "$$("))
+	var env *yaml.Node
+	if outer := c.outerEnv(); len(outer) > 0 {
+		env = f.environment(outer)
+	}
+	node = withField(node, "env", env, "args")
+	return encode(mapping("containers", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}))
+}
+
+// environment keeps entries whose value comes from elsewhere as they were.
+func (f podForm) environment(env []Var) *yaml.Node {
+	old := map[string]*yaml.Node{}
+	if n := field(f.node, "env"); n != nil {
+		for _, e := range n.Content {
+			if name := field(e, "name"); name != nil {
+				old[name.Value] = e
+			}
+		}
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, v := range env {
+		if v.Inherited && old[v.Name] != nil {
+			list.Content = append(list.Content, old[v.Name])
+			continue
+		}
+		entry := mapping("name", text(v.Name))
+		entry.Content = append(entry.Content, text("value"), text(v.Value.Text))
+		list.Content = append(list.Content, entry)
+	}
+	return list
+}
+
+func (f podForm) redacted(mask func(string) string) form {
+	f.node = maskNodes(f.node, mask)
+	return f
+}
