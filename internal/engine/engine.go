@@ -117,12 +117,20 @@ type Engine struct {
 	// Milestones are the names of the milestones in the order in which a healthy
 	// start passes them; optional ones end with "?". The last one is Ready.
 	Milestones []string
+	// UpHeadless and UpOffline are the milestones after which a process without a
+	// front end of its own is up: a headless node, and a script that uses the
+	// engine as a library. Empty: there is none.
+	UpHeadless, UpOffline string
 	// NewestKnown is the newest release the lines were checked against.
 	NewestKnown string
 	// Facts maps a setting of a dump to the fact that it states (tp_size ->
 	// parallel.tp).
 	Facts map[string]fact.Key
-	// Defaults that the ledger does not show (paths, ports, seeds, logging).
+	// Names maps the setting that a flag writes (argparse dest) to the name that
+	// dumps and the ledger use, where they differ (vLLM: kv_cache_dtype ->
+	// cache.cache_dtype).
+	Names map[string]string
+	// Hidden are settings that the ledger does not show (paths, ports, seeds, logging).
 	Hidden []string
 	// ParseDump reads the configuration dump that begins on this line (already
 	// without prefix). ok is false when the line holds none. The input is

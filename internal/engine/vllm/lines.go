@@ -1,0 +1,113 @@
+package vllm
+
+import (
+	"shakedown/internal/engine"
+	"shakedown/internal/fact"
+)
+
+// startLines split launches and carry them up to the loaded model.
+var startLines = []engine.Line{
+	{ID: "VLLM-BANNER", Kind: engine.Banner, Anchor: "vLLM API server version",
+		Patterns: []string{"vLLM API server version <version>"},
+		Facts:    map[fact.Key]string{fact.EngineVersion: "<version>"}, Source: "vllm/entrypoints/openai/api_server.py"},
+	{ID: "VLLM-LOGO-VERSION", Kind: engine.Banner, Anchor: "█ ▀▄▀ █  version ",
+		Patterns: []string{"█  version <version>"}, Since: "0.16",
+		Facts: map[fact.Key]string{fact.EngineVersion: "<version>"}, Source: "vllm/entrypoints/serve/utils/api_utils.py"},
+	{ID: "VLLM-BANNER-BATCH", Kind: engine.Banner, Anchor: "vLLM batch processing API version",
+		Patterns: []string{"vLLM batch processing API version <version>"},
+		Facts:    map[fact.Key]string{fact.EngineVersion: "<version>"}, Source: "vllm/entrypoints/openai/run_batch.py"},
+	{ID: "VLLM-BANNER-GRPC", Kind: engine.Banner, Anchor: "vLLM gRPC server version",
+		Patterns: []string{"vLLM gRPC server version <version>"},
+		Facts:    map[fact.Key]string{fact.EngineVersion: "<version>"}, Source: "vllm/entrypoints/grpc_server.py"},
+	{ID: "VLLM-LOGO-MODEL", Kind: engine.Info, Anchor: "█     █  model   ",
+		Patterns: []string{"█  model   <model>"}, Facts: map[fact.Key]string{fact.Model: "<model>"}, Source: "vllm/entrypoints/serve/utils/api_utils.py"},
+
+	{ID: "VLLM-ARGS", Kind: engine.ConfigDump, Anchor: "non-default args: ", Source: "vllm/entrypoints/serve/utils/api_utils.py"},
+	{ID: "VLLM-ARGS-NAMESPACE", Kind: engine.ConfigDump, Anchor: "args: Namespace(", Source: "vllm/entrypoints/openai/api_server.py"},
+	{ID: "VLLM-CONFIG-V1", Kind: engine.ConfigDump, Anchor: "Initializing a V1 LLM engine", Source: "vllm/v1/engine/core.py"},
+	{ID: "VLLM-CONFIG-V0-LATE", Kind: engine.ConfigDump, Anchor: "Initializing a V0 LLM engine", Source: "vllm/engine/llm_engine.py"},
+	{ID: "VLLM-CONFIG-V0", Kind: engine.ConfigDump, Anchor: "Initializing an LLM engine", Source: "vllm/engine/llm_engine.py"},
+
+	{ID: "VLLM-PLATFORM", Kind: engine.Info, Anchor: "Automatically detected platform ",
+		Patterns: []string{"Automatically detected platform <device>."}, Facts: map[fact.Key]string{fact.Device: "<device>"}, Source: "vllm/platforms/__init__.py"},
+	{ID: "VLLM-PLATFORM-PLUGIN", Kind: engine.Info, Anchor: "Platform plugin ",
+		Patterns: []string{"Platform plugin <device> is activated"}, Facts: map[fact.Key]string{fact.Device: "<device>"}, Source: "vllm/platforms/__init__.py"},
+	{ID: "VLLM-NODE-RANK", Kind: engine.Info, Anchor: "Inferred data_parallel_rank ",
+		Patterns: []string{"from node_rank <node> for external lb", "from node_rank <node>"}, Facts: map[fact.Key]string{fact.NodeRank: "<node>"}, Source: "vllm/engine/arg_utils.py"},
+	{ID: "VLLM-HEADLESS-DP", Kind: engine.Info, Anchor: "data parallel engine(s) in headless mode",
+		Patterns: []string{"in headless mode, with head node address tcp://<host>:<port>."},
+		Facts:    map[fact.Key]string{fact.MasterAddr: "<host>:<port>"}, Source: "vllm/entrypoints/cli/serve.py"},
+	{ID: "VLLM-HEADLESS-EXECUTOR", Kind: engine.Info, Anchor: " headless multiproc executor, with head node address",
+		Patterns: []string{"Launching vLLM (v<version>) headless multiproc executor, with head node address <addr> for torch.distributed"},
+		Facts:    map[fact.Key]string{fact.EngineVersion: "<version>", fact.MasterAddr: "<addr>"}, Source: "vllm/entrypoints/cli/serve.py"},
+	{ID: "VLLM-RENDEZVOUS", Kind: engine.Info, Anchor: " distributed_init_method=",
+		Patterns: []string{"distributed_init_method=tcp://<addr> backend=", "distributed_init_method="},
+		Facts:    map[fact.Key]string{fact.MasterAddr: "<addr>"}, Source: "vllm/distributed/parallel_state.py"},
+	{ID: "VLLM-DP-LEADER", Kind: engine.Info, Anchor: "DP group leader: node_rank=",
+		Patterns: []string{"DP group leader: node_rank=<node>, "}, Facts: map[fact.Key]string{fact.NodeRank: "<node>"}, Source: "vllm/v1/executor/multiproc_executor.py"},
+
+	{ID: "VLLM-ARCHITECTURE", Kind: engine.Mile, Anchor: "Resolved architecture: ", Phase: fact.Args, Name: mileArchitecture,
+		Patterns: []string{"Resolved architecture: <arch>"}, Facts: map[fact.Key]string{fact.Arch: "<arch>"}, Source: "vllm/config/model.py"},
+	{ID: "VLLM-TASKS", Kind: engine.Mile, Anchor: "This model supports multiple tasks: ", Phase: fact.Args, Name: mileArchitecture, Source: "vllm/config.py"},
+	{ID: "VLLM-GROUPS", Kind: engine.Mile, Anchor: " is assigned as DP rank ", Phase: fact.Load, Name: mileGroups, Source: "vllm/distributed/parallel_state.py"},
+	{ID: "VLLM-LOADING", Kind: engine.Mile, Anchor: "Starting to load model ", Phase: fact.Load, Name: mileLoading, Source: "vllm/v1/worker/gpu_model_runner.py"},
+	{ID: "VLLM-WEIGHTS-READ", Kind: engine.Mile, Anchor: "Loading weights took ", Phase: fact.Load, Name: mileWeightsRead,
+		Patterns: []string{"Loading weights took <seconds> seconds"}, Facts: map[fact.Key]string{fact.LoadSeconds: "<seconds>"}, Source: "vllm/model_executor/model_loader/default_loader.py"},
+	{ID: "VLLM-LOADED", Kind: engine.Mile, Anchor: "Model loading took ", Phase: fact.KVAlloc, Name: mileLoaded,
+		Patterns: []string{"Model loading took <gib> GiB memory and <seconds> seconds", "Model loading took <gib> GiB and <seconds> seconds"},
+		Facts:    map[fact.Key]string{fact.WeightsGB: "<gib>", fact.LoadSeconds: "<seconds>"}, Source: "vllm/v1/worker/gpu_model_runner.py"},
+	{ID: "VLLM-LOADED-V0", Kind: engine.Mile, Anchor: "Loading model weights took ", Phase: fact.KVAlloc, Name: mileLoaded,
+		Patterns: []string{"Loading model weights took <gib> G"}, Facts: map[fact.Key]string{fact.WeightsGB: "<gib>"}, Source: "vllm/worker/model_runner.py"},
+	{ID: "VLLM-LOADING-DRAFTER", Kind: engine.Mile, Anchor: "Loading drafter model...", Phase: fact.Load, Name: mileLoading, Source: "vllm/v1/worker/gpu_model_runner.py"},
+}
+
+// memoryLines lead from the loaded model to the initialised engine.
+var memoryLines = []engine.Line{
+	{ID: "VLLM-COMPILED", Kind: engine.Mile, Anchor: "torch.compile t", Phase: fact.KVAlloc, Name: mileCompiled,
+		Patterns: []string{"torch.compile took <seconds> s in total", "torch.compile takes <seconds> s in total"},
+		Facts:    map[fact.Key]string{fact.CompileSecs: "<seconds>"}, Source: "vllm/compilation/monitor.py"},
+	{ID: "VLLM-AVAILABLE-KV", Kind: engine.Mile, Anchor: "Available KV cache memory: ", Phase: fact.KVAlloc, Name: mileProfiled,
+		Patterns: []string{"Available KV cache memory: <gib> GiB"}, Facts: map[fact.Key]string{fact.KVGB: "<gib>"}, Source: "vllm/v1/worker/gpu_worker.py"},
+	{ID: "VLLM-PROFILE-V0", Kind: engine.Info, Anchor: " x gpu_memory_utilization (",
+		Patterns: []string{"total_gpu_memory (<total>GiB) x gpu_memory_utilization ("}, Facts: map[fact.Key]string{fact.GPUMem: "<total>"}, Source: "vllm/worker/worker.py"},
+	{ID: "VLLM-PROFILE-V0-SPLIT", Kind: engine.Mile, Anchor: "the rest of the memory reserved for KV Cache is ", Phase: fact.KVAlloc, Name: mileProfiled,
+		Patterns: []string{"model weights take <weights>GiB<_>reserved for KV Cache is <kv>GiB"},
+		Facts:    map[fact.Key]string{fact.WeightsGB: "<weights>", fact.KVGB: "<kv>"}, Source: "vllm/worker/worker.py"},
+	{ID: "VLLM-STARTUP-MEMORY", Kind: engine.Info, Anchor: "Desired GPU memory utilization is (",
+		Patterns: []string{"Free memory on device<_>(<free>/<total> GiB) on startup"},
+		Facts:    map[fact.Key]string{fact.GPUFree: "<free>", fact.GPUMem: "<total>"}, Source: "vllm/v1/worker/gpu_worker.py"},
+	{ID: "VLLM-CPU-KV-SPACE", Kind: engine.Info, Anchor: " GiB for KV cache on node ",
+		Patterns: []string{"Explicitly set (<kv>/<total>) GiB for KV cache on node "}, Facts: map[fact.Key]string{fact.KVGB: "<kv>"}, Source: "vllm/v1/worker/cpu_worker.py"},
+	{ID: "VLLM-KV-TOKENS", Kind: engine.Mile, Anchor: " KV cache size: ", Phase: fact.Capture, Name: mileKVSized,
+		Patterns: []string{" KV cache size: <tokens> tokens"}, Facts: map[fact.Key]string{fact.KVTokens: "<tokens>"}, Source: "vllm/v1/core/kv_cache_utils.py"},
+	{ID: "VLLM-KV-BLOCKS", Kind: engine.Mile, Anchor: "# CPU blocks: ", Phase: fact.Capture, Name: mileKVSized,
+		Patterns: []string{"# <_> blocks: <blocks>, # CPU blocks: <cpu>", "# CPU blocks: <cpu>"}, Source: "vllm/executor/executor_base.py"},
+	{ID: "VLLM-CONCURRENCY", Kind: engine.Info, Anchor: "Maximum concurrency for ",
+		Patterns: []string{"Maximum concurrency for <context> tokens per request: <times>x"}, Facts: map[fact.Key]string{fact.CtxLen: "<context>"}, Source: "vllm/v1/core/kv_cache_utils.py"},
+	{ID: "VLLM-KV-REGISTER", Kind: engine.Mile, Anchor: "Registering KV_Caches", Phase: fact.Capture, Name: mileTransfer, Source: "vllm/distributed/kv_transfer/kv_connector/v1/"},
+	{ID: "VLLM-KV-REGISTER-LMCACHE", Kind: engine.Mile, Anchor: "Registering kv caches", Phase: fact.Capture, Name: mileTransfer, Source: "vllm/distributed/kv_transfer/kv_connector/v1/lmcache_connector.py"},
+	{ID: "VLLM-CAPTURING", Kind: engine.Mile, Anchor: "Capturing the model for CUDA graphs", Phase: fact.Capture, Name: mileCapturing, Source: "vllm/worker/model_runner.py"},
+	{ID: "VLLM-CAPTURING-DECODE", Kind: engine.Mile, Anchor: "Capturing cudagraphs for decoding", Phase: fact.Capture, Name: mileCapturing, Source: "vllm/worker/model_runner.py"},
+	{ID: "VLLM-CAPTURED", Kind: engine.Mile, Anchor: "Graph capturing finished in ", Phase: fact.Warmup, Name: mileCaptured,
+		Patterns: []string{"Graph capturing finished in <seconds> secs, took <gib> GiB", "Graph capturing finished in <seconds> secs"},
+		Facts:    map[fact.Key]string{fact.CaptureSecs: "<seconds>", fact.GraphsGB: "<gib>"}, Source: "vllm/v1/worker/gpu_model_runner.py"},
+	{ID: "VLLM-INITIALISED", Kind: engine.Mile, Anchor: "init engine (profile, create kv cache, warmup model) took ", Phase: fact.Warmup, Name: mileInitialised,
+		Patterns: []string{"warmup model) took <seconds> s (compilation: <compile> s", "warmup model) took <seconds> s"},
+		Facts:    map[fact.Key]string{fact.InitSecs: "<seconds>"}, Source: "vllm/v1/engine/core.py"},
+}
+
+// servingLines follow on the initialised engine.
+var servingLines = []engine.Line{
+	{ID: "VLLM-COORDINATOR", Kind: engine.Mile, Anchor: "Waiting for READY message from DP Coordinator", Phase: fact.Warmup, Name: mileCoordinator, Source: "vllm/v1/engine/core.py"},
+	{ID: "VLLM-HTTP", Kind: engine.Mile, Anchor: "Starting vLLM server on ", Phase: fact.Warmup, Name: mileHTTP,
+		Patterns: []string{"Starting vLLM server on http://<host>:<port>", "Starting vLLM server on <address>"},
+		Facts:    map[fact.Key]string{fact.Host: "<host>", fact.Port: "<port>"}, Source: "vllm/entrypoints/launchers/entry.py"},
+	{ID: "VLLM-HTTP-API", Kind: engine.Mile, Anchor: "Starting vLLM API server", Phase: fact.Warmup, Name: mileHTTP,
+		Patterns: []string{"Starting vLLM API server<_>on http://<host>:<port>", "Starting vLLM API server<_>on <address>"},
+		Facts:    map[fact.Key]string{fact.Host: "<host>", fact.Port: "<port>"}, Source: "vllm/entrypoints/openai/api_server.py"},
+	{ID: "VLLM-ROUTES", Kind: engine.Mile, Anchor: "Available routes are:", Phase: fact.Warmup, Name: mileHTTP, Source: "vllm/entrypoints/launcher.py"},
+	{ID: "VLLM-READY", Kind: engine.Ready, Anchor: "Application startup complete.", Phase: fact.Ready, Name: mileReady, Source: "uvicorn"},
+	{ID: "VLLM-READY-GRPC", Kind: engine.Ready, Anchor: "vLLM gRPC server started on ", Phase: fact.Ready, Name: mileReady, Source: "vllm/entrypoints/grpc_server.py"},
+	{ID: "VLLM-SERVED", Kind: engine.Served, Anchor: " HTTP/1.1\" 200 OK", Source: "uvicorn"},
+	{ID: "VLLM-STATS", Kind: engine.Served, Anchor: "Avg generation throughput: ", Source: "vllm/v1/metrics/loggers.py"},
+}
