@@ -107,6 +107,17 @@ func (s *Set) Get(k Key) (Fact, bool) {
 	return s.all[i], true
 }
 
+// First returns the earliest value of a key, or "": a draft model and a restart
+// of a worker print some facts again.
+func (s *Set) First(k Key) string {
+	for i := range s.all {
+		if s.all[i].Key == k {
+			return s.all[i].Value
+		}
+	}
+	return ""
+}
+
 // Value returns the latest value of a key, or "".
 func (s *Set) Value(k Key) string {
 	f, _ := s.Get(k)

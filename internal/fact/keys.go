@@ -40,6 +40,9 @@ const (
 	Driver        Key = "driver"          // GPU driver version
 	Torch         Key = "torch"           // version
 	Transformers  Key = "transformers"    // version
+	Mismatch      Key = "join.mismatch"   // a setting on which the nodes of one launch disagree
+	MissingNode   Key = "join.missing"    // a node whose log was not given
+	Silent        Key = "join.silent"     // a file that ends without a word while others go on
 	Port          Key = "http.port"       //
 	Host          Key = "http.host"       //
 	MaxRunning    Key = "max_running"     // concurrent requests

@@ -1,0 +1,529 @@
+package launch
+
+import (
+	"bytes"
+	"strings"
+
+	"shakedown/internal/command"
+	"shakedown/internal/engine"
+	"shakedown/internal/fact"
+	"shakedown/internal/logstream"
+	"shakedown/internal/match"
+)
+
+// Builder turns the lines of one file into launches. Blocks are handed to it in
+// file order; it looks closely only at lines in which the index found an
+// anchor, and at lines that continue what such a line began (a traceback, a
+// hard-wrapped dump, a command with continuation lines).
+//
+// A Builder belongs to one goroutine. Done is called with each launch as soon
+// as the next one begins, and by Close with the last.
+type Builder struct {
+	index  *Index
+	file   string
+	forced *engine.Engine
+	told   []fact.Fact
+	done   func(*Launch)
+
+	cur     *Launch
+	engine  *engine.Engine // engine of the file so far
+	guess   *engine.Engine // engine that signs of the first block suggest
+	tracker *logstream.Tracker
+	seq     int
+
+	pending    *command.Command // a command whose launch has not shown itself yet
+	pendingPos fact.Pos
+	pendingTxt string
+	cmdParts   []string // lines of a command that continues with a backslash
+	cmdFirst   int
+	dump       *openDump
+	tbPrefix   logstream.Prefix // prefix that opened the traceback of unprefixed lines
+	inTrace    bool
+
+	lastNo   int    // last non-blank line that is no prose
+	prevNo   int    // the one before it
+	lastText []byte // its text
+	firstNo  int    // first line since the last launch that can belong to the next one
+	scratch  []*Watch
+}
+
+// openDump is a config dump whose closing bracket has not come yet.
+type openDump struct {
+	watch  *Watch
+	prefix logstream.Prefix
+	pos    fact.Pos
+	seq    int
+	text   strings.Builder
+	lines  int
+}
+
+// Told is what the user said about a log, for pastes that do not say it: the
+// engine (nil: recognise it) and facts such as engine.version and gpu.name.
+type Told struct {
+	Engine *engine.Engine
+	Facts  []fact.Fact
+}
+
+// NewBuilder starts a file.
+func NewBuilder(x *Index, file string, told Told, done func(*Launch)) *Builder {
+	return &Builder{index: x, file: file, forced: told.Engine, engine: told.Engine, told: told.Facts, done: done, tracker: new(logstream.Tracker)}
+}
+
+// Block reads one block with the anchors found in it (Index.Scan of its Data).
+func (b *Builder) Block(blk *logstream.Block, hits Hits) {
+	if b.engine == nil && b.guess == nil {
+		b.guess = b.guessEngine(hits)
+	}
+	h := 0
+	for i := range blk.Lines {
+		ln := &blk.Lines[i]
+		first := h
+		for h < len(hits) && hits[h].end <= ln.End {
+			h++
+		}
+		if ln.Start == ln.End {
+			if b.inTrace || b.dump != nil {
+				b.blank(ln.No)
+			}
+			continue
+		}
+		text := blk.Data[ln.Start:ln.End]
+		if ln.Flags&logstream.Prose == 0 {
+			if b.firstNo == 0 {
+				b.firstNo = ln.No
+			}
+			b.prevNo, b.lastNo, b.lastText = b.lastNo, ln.No, append(b.lastText[:0], clip(text, 512)...)
+		}
+		if first == h && !b.inTrace && b.dump == nil && b.cmdParts == nil {
+			continue
+		}
+		b.line(blk, i, text, hits[first:h])
+	}
+}
+
+func clip(b []byte, n int) []byte {
+	if len(b) > n {
+		return b[:n]
+	}
+	return b
+}
+
+// guessEngine adds up the signs of the first block.
+func (b *Builder) guessEngine(hits Hits) *engine.Engine {
+	score := make(map[*engine.Engine]int)
+	for _, h := range hits {
+		if u := &b.index.uses[h.id]; u.sign != nil {
+			score[u.sign] += u.weight
+		}
+	}
+	var best *engine.Engine
+	for _, e := range b.index.Engines { // in list order, so that ties are stable
+		if score[e] > 0 && (best == nil || score[e] > score[best]) {
+			best = e
+		}
+	}
+	return best
+}
+
+func (b *Builder) blank(no int) {
+	class := b.tracker.Feed(no, logstream.Prefix{}, nil)
+	b.inTrace = inTraceback(class) || b.tracker.Pending()
+	b.takeTraces()
+}
+
+func (b *Builder) line(blk *logstream.Block, i int, text []byte, hits Hits) {
+	ln := &blk.Lines[i]
+	prose := ln.Flags&logstream.Prose != 0
+	if b.commandLine(ln.No, text, hits, blk, i) {
+		return
+	}
+	if prose {
+		return
+	}
+	logstream.Segments(text, func(seg []byte) {
+		if len(bytes.TrimSpace(seg)) == 0 {
+			return
+		}
+		b.segment(ln.No, seg, text, hits)
+	})
+}
+
+// commandLine recognises launch commands, also those continued over lines.
+func (b *Builder) commandLine(no int, text []byte, hits Hits, blk *logstream.Block, i int) bool {
+	if b.cmdParts != nil {
+		cont := bytes.HasSuffix(bytes.TrimRight(text, " \t\r"), []byte{'\\'})
+		b.cmdParts = append(b.cmdParts, string(text))
+		if !cont || len(b.cmdParts) > 200 {
+			b.takeCommand()
+		}
+		return true
+	}
+	is := false
+	for _, h := range hits {
+		if b.index.uses[h.id].command {
+			is = true
+			break
+		}
+	}
+	if !is {
+		return false
+	}
+	// The lines before may be the beginning of this command.
+	first := i
+	for first > 0 && i-first < 60 {
+		prev := &blk.Lines[first-1]
+		t := bytes.TrimRight(blk.Data[prev.Start:prev.End], " \t\r")
+		if len(t) == 0 || t[len(t)-1] != '\\' {
+			break
+		}
+		first--
+	}
+	var parts []string
+	for k := first; k <= i; k++ {
+		l := &blk.Lines[k]
+		parts = append(parts, string(blk.Data[l.Start:l.End]))
+	}
+	if bytes.HasSuffix(bytes.TrimRight(text, " \t\r"), []byte{'\\'}) {
+		if _, ok := command.ParseLine(strings.Join(parts, "\n")); !ok && !plausibleCommand(parts[0]) {
+			return false
+		}
+		b.cmdParts, b.cmdFirst = parts, blk.Lines[first].No
+		return true
+	}
+	cmd, ok := command.ParseLine(strings.Join(parts, "\n"))
+	if !ok {
+		return false
+	}
+	b.command(cmd, blk.Lines[first].No, parts[0])
+	return true
+}
+
+func plausibleCommand(line string) bool {
+	line = strings.TrimLeft(line, "$#>+ \t")
+	for _, w := range []string{"docker", "sudo", "python", "vllm", "sglang", "llama-", "./", "/", "env ", "export ", "nohup", "CUDA_", "SGLANG", "VLLM", "NCCL"} {
+		if strings.HasPrefix(line, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Builder) takeCommand() {
+	parts := b.cmdParts
+	b.cmdParts = nil
+	if cmd, ok := command.ParseLine(strings.Join(parts, "\n")); ok {
+		b.command(cmd, b.cmdFirst, parts[0])
+	}
+}
+
+func (b *Builder) command(c command.Command, no int, text string) {
+	for _, o := range c.Options() {
+		if o == "--version" || o == "--help" || o == "-h" {
+			return // asks the program about itself, serves nothing
+		}
+	}
+	b.pending, b.pendingPos, b.pendingTxt = &c, fact.Pos{File: b.file, Line: no}, text
+}
+
+// segment reads one logical piece of a line.
+func (b *Builder) segment(no int, seg, raw []byte, hits Hits) {
+	if done, total, ok := logstream.IsProgress(seg); ok {
+		if b.cur != nil {
+			b.cur.noteProgress(done, total, fact.Pos{File: b.file, Line: no}, seg)
+		}
+		return
+	}
+	p := logstream.ParsePrefix(seg)
+	text := seg[p.Len:]
+	if b.dump != nil {
+		if p.Len == 0 && b.extendDump(no, text) {
+			return
+		}
+		b.closeDump()
+	}
+	ws := b.watchesIn(seg, hits)
+	class := b.tracker.Feed(no, p, text)
+	b.inTrace = inTraceback(class) || b.tracker.Pending()
+	if class == logstream.ClassTraceback && p.Len > 0 {
+		b.tbPrefix = p
+	}
+	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class)}
+	if inTraceback(class) && p.Len == 0 {
+		ctx.p = b.tbPrefix
+		ctx.p.Len = 0
+	}
+	b.split(&ctx, ws)
+	if b.cur == nil {
+		return
+	}
+	b.record(&ctx, ws)
+	b.takeTraces()
+}
+
+type lineContext struct {
+	no    int
+	seg   []byte
+	raw   []byte
+	text  []byte
+	p     logstream.Prefix
+	class logstream.Class
+	where Where
+}
+
+func inTraceback(c logstream.Class) bool {
+	switch c {
+	case logstream.ClassTraceback, logstream.ClassFrame, logstream.ClassSource, logstream.ClassException, logstream.ClassContinuation, logstream.ClassChain:
+		return true
+	}
+	return false
+}
+
+// watchesIn selects the watches whose anchor stands in this segment and whose
+// engine fits.
+func (b *Builder) watchesIn(seg []byte, hits Hits) []*Watch {
+	out := b.scratch[:0]
+	eng := b.engineNow()
+	for k, h := range hits {
+		u := &b.index.uses[h.id]
+		if len(u.watches) == 0 || repeatedHit(hits[:k], h.id) || !bytes.Contains(seg, []byte(u.watches[0].Anchor)) {
+			continue
+		}
+		for _, w := range u.watches {
+			if w.Engine != nil && eng != nil && w.Engine != eng && !startsServer(w) {
+				continue
+			}
+			out = append(out, w)
+		}
+	}
+	b.scratch = out
+	return out
+}
+
+func repeatedHit(before Hits, id int32) bool {
+	for _, h := range before {
+		if h.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Builder) engineNow() *engine.Engine {
+	if b.engine != nil {
+		return b.engine
+	}
+	return b.guess
+}
+
+func startsServer(w *Watch) bool {
+	return w.Line != nil && (w.Line.Kind == engine.Banner || w.Line.Kind == engine.ConfigDump)
+}
+
+// record keeps what one line says.
+func (b *Builder) record(c *lineContext, ws []*Watch) {
+	l := b.cur
+	l.LastSeq = b.seq
+	b.seq++
+	l.touch(b.file, c.p.Time)
+	for _, w := range ws {
+		if w.Line != nil && w.Line.Kind == engine.ConfigDump && w.Engine == l.Engine {
+			b.openDump(c, w) // a dump holds words such as crash and sigquit: nothing else is read from it
+			return
+		}
+	}
+	known := false
+	for _, w := range ws {
+		if w.Line != nil {
+			if b.engineLine(c, w) {
+				known = true
+			}
+			continue
+		}
+		if b.ruleLine(c, w) {
+			known = true
+		}
+	}
+	if c.class != logstream.ClassFrame && c.class != logstream.ClassSource && logstream.IsErrorLike(c.p, c.text) {
+		l.errorLine(b, c, known)
+	}
+}
+
+// nearStart is how far behind the prefix the pattern of a milestone may begin;
+// a quotation of the line in prose begins further right.
+const nearStart = 24
+
+func (b *Builder) engineLine(c *lineContext, w *Watch) bool {
+	ln := w.Line
+	at := bytes.Index(c.text, []byte(w.Anchor))
+	if at < 0 {
+		at = bytes.Index(c.seg, []byte(w.Anchor))
+		if at < 0 {
+			return false
+		}
+	}
+	if c.where&w.In == 0 {
+		return false
+	}
+	caps, ok := matchAny(w.Patterns, c.seg)
+	if !ok {
+		if c.where&(InLog|InOutput) != 0 {
+			b.cur.noteDrift(w, fact.Pos{File: b.file, Line: c.no}, c.raw)
+		}
+		return false
+	}
+	if quoted(ln.Kind) && c.p.Len == 0 && at > nearStart {
+		return false
+	}
+	if ln.Kind == engine.Served {
+		b.cur.served(b, c)
+		return true
+	}
+	b.cur.event(b, c, w, caps)
+	b.cur.apply(b, c, w, caps)
+	return true
+}
+
+// quoted tells the kinds that people quote in notes ("wait for The server is
+// fired up"); such a line counts only near the start.
+func quoted(k engine.Kind) bool {
+	return k == engine.Ready || k == engine.Banner || k == engine.Mile || k == engine.Stop
+}
+
+func matchAny(pats []*match.Pattern, seg []byte) (match.Captures, bool) {
+	if len(pats) == 0 {
+		return nil, true
+	}
+	for _, p := range pats {
+		if caps, ok := p.Match(seg); ok {
+			return caps, true
+		}
+	}
+	return nil, false
+}
+
+func (b *Builder) ruleLine(c *lineContext, w *Watch) bool {
+	if c.where&w.In == 0 {
+		return false
+	}
+	var caps match.Captures
+	if w.Regex != nil {
+		m := w.Regex.FindSubmatch(c.seg)
+		if m == nil {
+			return false
+		}
+		for i, n := range w.Regex.SubexpNames() {
+			if n != "" && m[i] != nil {
+				caps = append(caps, match.Capture{Name: n, Value: string(m[i])})
+			}
+		}
+	}
+	if len(w.Phases) > 0 && !phaseIn(b.cur.phaseFor(c.p), w.Phases) {
+		return false
+	}
+	b.cur.event(b, c, w, caps)
+	return true
+}
+
+func phaseIn(p fact.Phase, list []fact.Phase) bool {
+	for _, q := range list {
+		if p == q {
+			return true
+		}
+	}
+	return false
+}
+
+// takeTraces moves finished tracebacks into the launch.
+func (b *Builder) takeTraces() {
+	b.keep(b.tracker.Take())
+}
+
+// endTraces finishes all tracebacks, as at the end of a launch.
+func (b *Builder) endTraces() {
+	b.keep(b.tracker.Flush())
+}
+
+func (b *Builder) keep(traces []logstream.Traceback) {
+	if b.cur == nil {
+		return
+	}
+	for _, tb := range traces {
+		b.cur.trace(b, tb)
+	}
+}
+
+// Close ends the file and hands out its last launch.
+func (b *Builder) Close() {
+	if b.cmdParts != nil {
+		b.takeCommand()
+	}
+	if b.dump != nil {
+		b.closeDump()
+	}
+	if b.cur == nil && b.firstNo > 0 && b.pending != nil {
+		b.begin(b.firstNo)
+	}
+	b.endTraces()
+	b.finish()
+}
+
+// maxDumpLines bounds how many hard-wrapped lines one dump may take.
+const maxDumpLines = 400
+
+func (b *Builder) openDump(c *lineContext, w *Watch) {
+	b.cur.event(b, c, w, nil)
+	d := &openDump{watch: w, prefix: c.p, pos: fact.Pos{File: b.file, Line: c.no}, seq: b.seq}
+	at := bytes.Index(c.seg, []byte(w.Anchor))
+	d.text.Write(c.seg[at:])
+	b.dump = d
+	if balanced(c.seg[at:]) {
+		b.closeDump()
+	}
+}
+
+func (b *Builder) extendDump(no int, text []byte) bool {
+	d := b.dump
+	d.lines++
+	if d.lines > maxDumpLines || d.text.Len() > 256<<10 {
+		return false
+	}
+	d.text.Write(text)
+	if balanced(text) && bytes.HasSuffix(bytes.TrimSpace(text), []byte{')'}) {
+		b.closeDump()
+	}
+	return true
+}
+
+// balanced tells whether the brackets of a dump line close. Quotes are honoured
+// roughly: a dump that only looks unbalanced is ended by the next prefixed line.
+func balanced(text []byte) bool {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth--
+		}
+	}
+	return depth <= 0
+}
+
+func (b *Builder) closeDump() {
+	d := b.dump
+	b.dump = nil
+	if b.cur == nil {
+		return
+	}
+	text := d.text.String()
+	parse := d.watch.Engine.ParseDump
+	if parse == nil {
+		return
+	}
+	parsed, ok := parse(text)
+	if !ok {
+		b.cur.noteDrift(d.watch, d.pos, []byte(text))
+		return
+	}
+	b.cur.addDump(b, DumpAt{Dump: parsed, Pos: d.pos, Text: string(clip([]byte(text), maxText)), Rank: d.prefix.Rank})
+}

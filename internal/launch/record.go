@@ -1,0 +1,257 @@
+package launch
+
+import (
+	"bytes"
+	"strings"
+
+	"shakedown/internal/engine"
+	"shakedown/internal/fact"
+	"shakedown/internal/logstream"
+	"shakedown/internal/match"
+)
+
+func procKey(p logstream.Prefix) string {
+	if r := p.Rank.String(); r != "" {
+		return r
+	}
+	return p.Tag
+}
+
+// phaseFor is the phase of the process that wrote a line.
+func (l *Launch) phaseFor(p logstream.Prefix) fact.Phase {
+	if ph, ok := l.phaseOf[procKey(p)]; ok {
+		return ph
+	}
+	return l.phase
+}
+
+func (l *Launch) enter(p logstream.Prefix, ph fact.Phase) {
+	if ph == "" {
+		return
+	}
+	if key := procKey(p); key != "" {
+		l.phaseOf[key] = ph
+	}
+	if ph.Order() > l.phase.Order() {
+		l.phase = ph
+	}
+}
+
+// touch notes the time stamps of a file.
+func (l *Launch) touch(file string, t logstream.Time) {
+	if t.IsZero() {
+		return
+	}
+	f := l.Files[0]
+	if f.Start.IsZero() {
+		f.Start = t
+	}
+	f.End = t
+}
+
+func (l *Launch) lastEventLine() int { return l.lastLine }
+
+func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps match.Captures) {
+	l.lastLine = c.no
+	l.Counts[w]++
+	if l.Counts[w] > maxEventsPerWatch {
+		return
+	}
+	e := Event{
+		Watch: w, Pos: fact.Pos{File: b.file, Line: c.no}, Seq: b.seq - 1, Time: c.p.Time, Tag: c.p.Tag, PID: c.p.PID,
+		Rank: c.p.Rank, Level: c.p.Level, Phase: l.phaseFor(c.p), Class: c.class, Text: quote(c),
+	}
+	if len(caps) > 0 {
+		e.Caps = make(map[string]string, len(caps))
+		for _, k := range caps {
+			e.Caps[k.Name] = k.Value
+		}
+	}
+	l.Events = append(l.Events, e)
+}
+
+// quote is the text shown for a line: the whole physical line when it is one
+// segment, else the segment itself (a line of progress bars is no evidence).
+func quote(c *lineContext) string {
+	t := c.seg
+	if len(c.raw) <= len(c.seg)+64 && !bytes.ContainsAny(c.raw, "\r\x1b") {
+		t = c.raw
+	}
+	return strings.TrimRight(string(clip(t, maxText)), " \t\r")
+}
+
+// apply gives an engine's line its meaning.
+func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures) {
+	ln := w.Line
+	pos := fact.Pos{File: b.file, Line: c.no}
+	for k, tmpl := range ln.Facts {
+		if v, ok := match.Expand(tmpl, caps); ok && strings.TrimSpace(v) != "" {
+			v = strings.TrimSpace(v)
+			l.addFact(fact.Fact{Key: k, Value: v, Pos: pos, Rank: c.p.Rank.String()})
+		}
+	}
+	seq := b.seq - 1
+	switch ln.Kind {
+	case engine.Mile, engine.Ready:
+		l.enter(c.p, ln.Phase)
+		b.note(w, c)
+		if len(l.Milestones) < maxMilestones {
+			l.Milestones = append(l.Milestones, Milestone{Line: ln, Pos: pos, Seq: seq, Time: c.p.Time, Proc: procKey(c.p), Phase: ln.Phase, Caps: l.capsOf(caps)})
+		}
+		if ln.Kind == engine.Ready && l.ReadySeq < 0 {
+			l.ReadySeq, l.ReadyPos = seq, pos
+		}
+	case engine.Fatal, engine.Wrapper, engine.Symptom:
+		if l.FailSeq < 0 {
+			l.FailSeq = seq
+		}
+	case engine.Stop:
+		if l.StopSeq < 0 {
+			l.StopSeq, l.StopPos = seq, pos
+		}
+	}
+}
+
+func (l *Launch) capsOf(caps match.Captures) map[string]string {
+	if len(caps) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(caps))
+	for _, c := range caps {
+		m[c.Name] = c.Value
+	}
+	return m
+}
+
+func (l *Launch) addFact(f fact.Fact) {
+	l.Facts.Add(f)
+	l.Files[0].Facts.Add(f)
+	if f.Key == fact.EngineVersion && l.Version == "" {
+		l.Version = f.Value
+	}
+}
+
+func (l *Launch) served(b *Builder, c *lineContext) {
+	l.Served++
+	l.LastServed = b.seq - 1
+	l.lastLine = c.no
+	if l.ReadySeq >= 0 {
+		l.enter(c.p, fact.Runtime)
+	}
+}
+
+func (l *Launch) addDump(b *Builder, d DumpAt) {
+	if len(l.Dumps) >= 16 {
+		return
+	}
+	l.Dumps = append(l.Dumps, d)
+	if l.Engine == nil {
+		return
+	}
+	for _, s := range d.Settings {
+		if k, ok := l.Engine.Facts[s.Name]; ok && s.Value != "" && s.Value != "None" {
+			l.addFact(fact.Fact{Key: k, Value: s.Value, Pos: d.Pos})
+		}
+	}
+}
+
+func (l *Launch) noteDrift(w *Watch, pos fact.Pos, text []byte) {
+	d := l.drift[w]
+	if d == nil {
+		if len(l.drift) >= 200 {
+			return
+		}
+		d = &Drift{ID: w.ID, Pos: pos, Text: string(clip(text, 400))}
+		l.drift[w] = d
+	}
+	d.Count++
+}
+
+func (l *Launch) noteProgress(done, total int, pos fact.Pos, seg []byte) {
+	l.ProgressDone, l.ProgressTotal, l.ProgressPos = done, total, pos
+	l.ProgressText = string(clip(seg, 200))
+}
+
+// errorLine counts an error-like line and clusters the unknown ones.
+func (l *Launch) errorLine(b *Builder, c *lineContext, known bool) {
+	l.ErrorLines++
+	if len(l.ErrorSeqs) < 20000 {
+		l.ErrorSeqs = append(l.ErrorSeqs, b.seq-1)
+	}
+	l.lastLine = c.no
+	if known || c.where&(InLog|InOutput) == 0 {
+		return
+	}
+	t := logstream.Template(c.text)
+	cl := l.cluster[t]
+	if cl == nil {
+		if len(l.cluster) >= maxClusters {
+			return
+		}
+		cl = &Cluster{Template: t, Pos: fact.Pos{File: b.file, Line: c.no}, Seq: b.seq - 1, Text: quote(c), Class: c.class}
+		l.cluster[t] = cl
+		l.Clusters = append(l.Clusters, cl)
+	}
+	cl.Count++
+	if len(cl.Lines) < 16 {
+		cl.Lines = append(cl.Lines, c.no)
+	}
+}
+
+// trace keeps a finished traceback; equal ones of several ranks are one.
+func (l *Launch) trace(b *Builder, tb logstream.Traceback) {
+	l.lastLine = max(l.lastLine, tb.Last)
+	key := signature(&tb)
+	proc := tb.Rank.String()
+	if proc == "" {
+		proc = tb.Tag
+	}
+	if t := l.traceBy[key]; t != nil {
+		t.Count++
+		t.addRank(proc)
+		t.Copies = append(t.Copies, [2]int{tb.First, tb.Last})
+		return
+	}
+	t := &Trace{Traceback: tb, File: b.file, Seq: b.seq - 1, Phase: l.phaseFor(logstream.Prefix{Rank: tb.Rank, Tag: tb.Tag}), Count: 1}
+	t.addRank(proc)
+	if t.interrupt() && l.StopSeq < 0 {
+		l.StopSeq, l.StopPos = t.Seq, fact.Pos{File: b.file, Line: t.Chain[0].At}
+	}
+	if len(l.Traces) >= maxTracebacks {
+		return
+	}
+	l.traceBy[key] = t
+	l.Traces = append(l.Traces, t)
+}
+
+func (t *Trace) addRank(r string) {
+	if r == "" {
+		return
+	}
+	for _, x := range t.Ranks {
+		if x == r {
+			return
+		}
+	}
+	if len(t.Ranks) < 64 {
+		t.Ranks = append(t.Ranks, r)
+	}
+}
+
+// signature identifies equal tracebacks: types, message templates and the
+// innermost function of each exception.
+func signature(tb *logstream.Traceback) string {
+	var s strings.Builder
+	for i := range tb.Chain {
+		e := &tb.Chain[i]
+		s.WriteString(e.Type)
+		s.WriteByte('|')
+		s.WriteString(logstream.Template(clip([]byte(e.Message), 300)))
+		if n := len(e.Frames); n > 0 {
+			s.WriteByte('@')
+			s.WriteString(e.Frames[n-1].Func)
+		}
+		s.WriteByte('\n')
+	}
+	return s.String()
+}

@@ -1,0 +1,220 @@
+package launch
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+
+	"shakedown/internal/engine"
+	"shakedown/internal/fact"
+	"shakedown/internal/logstream"
+	"shakedown/internal/match"
+)
+
+// Where is the kind of place in which a line stands, as a set of bits.
+type Where uint16
+
+// Places, as the rule format names them.
+const (
+	InLog       Where = 1 << iota // a record's own line
+	InException                   // "Type: message" of a traceback, and its continuation
+	InOutput                      // an unprefixed line outside tracebacks
+	InFrame                       // a traceback's File line, a native frame
+	InSource                      // a traceback's source line
+	InDump                        // a config dump
+	InCommand                     // a command line
+	InProse                       // text outside every launch
+)
+
+// DefaultWhere is where rules look when they do not say.
+const DefaultWhere = InLog | InException | InOutput
+
+var whereNames = map[string]Where{
+	"log": InLog, "exception": InException, "output": InOutput, "frame": InFrame,
+	"source": InSource, "dump": InDump, "command": InCommand, "prose": InProse,
+}
+
+// ParseWhere reads the names of the rule format.
+func ParseWhere(names []string) (Where, error) {
+	if len(names) == 0 {
+		return DefaultWhere, nil
+	}
+	var w Where
+	for _, n := range names {
+		bit, ok := whereNames[n]
+		if !ok {
+			return 0, fmt.Errorf("unknown place %q (log, exception, output, frame, source, dump, command, prose)", n)
+		}
+		w |= bit
+	}
+	return w, nil
+}
+
+func whereOf(c logstream.Class) Where {
+	switch c {
+	case logstream.ClassException, logstream.ClassContinuation:
+		return InException
+	case logstream.ClassFrame, logstream.ClassNativeFrame, logstream.ClassTraceback, logstream.ClassChain:
+		return InFrame
+	case logstream.ClassSource:
+		return InSource
+	case logstream.ClassOutput:
+		return InOutput
+	default:
+		return InLog
+	}
+}
+
+// Watch is a line that somebody wants to know about. Watches are immutable once
+// they are in an Index.
+type Watch struct {
+	ID     string // id of the engine line, or of the rule
+	Anchor string
+
+	Engine   *engine.Engine // nil: any engine (a rule)
+	Line     *engine.Line   // nil for a rule
+	Patterns []*match.Pattern
+
+	Regex  *regexp.Regexp // rules only, optional
+	In     Where
+	Phases []fact.Phase // rules only: phases in which the line counts; empty: all
+
+	// Slot is the place of this watch in the rule that owns it.
+	Slot any
+
+	order int
+}
+
+// wake are literals that make a line worth a closer look although no watch
+// names it: error words for the "not understood" section, and tracebacks.
+var wake = []string{
+	"Traceback (most recent call last)", "Error: ", "Error\n", "rror:", "Exception", "exception", "ERROR", "FATAL", "CRITICAL", "fatal", "Fatal",
+	"ssertion", "ASSERT", "Segmentation fault", "core dumped", "Killed", "Aborted", "panic:", "terminate called", "signal",
+	"[E]", " E ", ":[E", "[rank", "  File \"", "failed", "Failed", "FAILED", "abort", "CUDA error", "Errno", "error ",
+}
+
+// commandWords select lines that may be launch commands.
+var commandWords = []string{
+	"sglang.launch_server", "sglang serve", "vllm serve", "vllm.entrypoints", "llama-server", "llama-cli",
+	"trtllm-serve", "trtllm-bench", "lmdeploy serve", "sglang_router", "sglang-router", "docker run",
+}
+
+type anchorUse struct {
+	watches []*Watch
+	sign    *engine.Engine // the anchor tells this engine
+	weight  int
+	command bool
+}
+
+// Index finds all watches of all engines and rules in one pass. It is immutable
+// and may be used from several goroutines.
+type Index struct {
+	Engines []*engine.Engine
+	auto    *match.Automaton
+	uses    []anchorUse
+	watches []*Watch
+}
+
+// NewIndex compiles the lines of the engines and the rules' watches. Errors
+// name the line: a bad pattern or an anchor that is too short.
+func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
+	x := &Index{Engines: engines}
+	var b match.Builder
+	ids := make(map[string]int)
+	use := func(lit string) *anchorUse {
+		id, ok := ids[lit]
+		if !ok {
+			id = b.Add(lit)
+			ids[lit] = id
+			for len(x.uses) <= id {
+				x.uses = append(x.uses, anchorUse{})
+			}
+		}
+		return &x.uses[id]
+	}
+	add := func(w *Watch) {
+		w.order = len(x.watches)
+		x.watches = append(x.watches, w)
+		u := use(w.Anchor)
+		u.watches = append(u.watches, w)
+	}
+	for _, e := range engines {
+		for i := range e.Lines {
+			w, err := lineWatch(e, &e.Lines[i])
+			if err != nil {
+				return nil, err
+			}
+			add(w)
+		}
+		for i, s := range e.Signs {
+			u := use(s)
+			u.sign, u.weight = e, 3+len(e.Signs)-i
+		}
+		for _, f := range e.Frames {
+			u := use(f)
+			if u.sign == nil {
+				u.sign, u.weight = e, 2
+			}
+		}
+	}
+	for _, w := range rules {
+		add(w)
+	}
+	for _, s := range wake {
+		use(s)
+	}
+	for _, s := range commandWords {
+		use(s).command = true
+	}
+	x.auto = b.Build()
+	return x, nil
+}
+
+func lineWatch(e *engine.Engine, l *engine.Line) (*Watch, error) {
+	w := &Watch{ID: l.ID, Anchor: l.Anchor, Engine: e, Line: l, In: InLog | InOutput | InException}
+	if l.Kind == engine.ConfigDump {
+		w.In |= InDump
+	}
+	for _, p := range l.Patterns {
+		pat, err := match.ParsePattern(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s line %s: %w", e.Name, l.ID, err)
+		}
+		w.Patterns = append(w.Patterns, pat)
+	}
+	return w, nil
+}
+
+// Watches lists all watches in the order in which they were added.
+func (x *Index) Watches() []*Watch { return x.watches }
+
+// hit is an anchor found in a block.
+type hit struct {
+	id  int32
+	end int32
+}
+
+// Hits are the anchors found in one block, in order.
+type Hits []hit
+
+// Scan finds the anchors of one block. It may run in several goroutines.
+func (x *Index) Scan(data []byte, into Hits) Hits {
+	into = into[:0]
+	x.auto.Scan(data, func(id, end int) {
+		// Reports come nearly in text order: an insertion keeps them sorted.
+		into = append(into, hit{int32(id), int32(end)})
+		for i := len(into) - 1; i > 0 && into[i-1].end > into[i].end; i-- {
+			into[i-1], into[i] = into[i], into[i-1]
+		}
+	})
+	return into
+}
+
+func sortDrifts(d []*Drift) {
+	sort.Slice(d, func(i, j int) bool {
+		if d[i].Count != d[j].Count {
+			return d[i].Count > d[j].Count
+		}
+		return d[i].ID < d[j].ID
+	})
+}
