@@ -1,0 +1,323 @@
+// Package ledger sets side by side, for every setting of one launch, what was
+// asked, what ran, who chose it and because of what. Asked values come from the
+// launch command or from a dump of the user's own arguments; effective values
+// from dumps printed after resolution and from the engine's selection lines.
+//
+// A lone log whose dump is printed after resolution cannot tell what was asked:
+// such values are "unknown", never assumed to be defaults.
+//
+// Building a ledger is a pure function of a launch. A Ledger is immutable.
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"shakedown/internal/command"
+	"shakedown/internal/engine"
+	"shakedown/internal/finding"
+	"shakedown/internal/flags"
+	"shakedown/internal/launch"
+	"shakedown/internal/match"
+)
+
+// Entry is one setting.
+type Entry struct {
+	Name      string
+	Asked     finding.Asked
+	Effective string
+	Known     bool   // the effective value is known
+	By        string // user | default | model | checkpoint | hardware | coupling | environment | unknown
+	Choice    string // id of the choice that set it
+	Why       string // the rule the engine followed
+	From      []string
+	Silent    bool // replaced although the user asked for another value
+	Because   []finding.Evidence
+
+	order int
+}
+
+// Ledger holds the settings of one launch.
+type Ledger struct {
+	entries []*Entry
+	byName  map[string]*Entry
+	// asks tells whether the whole command is known, so that a setting without
+	// entry is known not to be asked.
+	asks bool
+	// Table is the flag table that was used, nil for engines without one.
+	Table *flags.Table
+	// Match says how well that table fits.
+	Match flags.Match
+	// Problems are what the release's parser says about the command.
+	Problems []flags.Problem
+}
+
+// Entries lists the settings: silent replacements first, then automatic
+// choices, then the rest, each by name.
+func (g *Ledger) Entries() []*Entry { return g.entries }
+
+// Effective returns the effective value of a setting.
+func (g *Ledger) Effective(name string) (string, bool) {
+	e := g.find(name)
+	if e == nil || !e.Known {
+		return "", false
+	}
+	return e.Effective, true
+}
+
+// Asked says what was asked for a setting.
+func (g *Ledger) Asked(name string) finding.Asked {
+	if e := g.find(name); e != nil {
+		return e.Asked
+	}
+	return finding.Asked{Known: g.asks}
+}
+
+// find also accepts the last part of a dotted name: cache_dtype for
+// cache_config.cache_dtype.
+func (g *Ledger) find(name string) *Entry {
+	if e := g.byName[name]; e != nil {
+		return e
+	}
+	if strings.Contains(name, ".") {
+		return nil
+	}
+	for _, e := range g.entries {
+		if i := strings.LastIndexByte(e.Name, '.'); i >= 0 && e.Name[i+1:] == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Build makes the ledger of a launch. cmd is the launch command when the caller
+// knows it from elsewhere (--cmd); nil means the one found in the log.
+func Build(l *launch.Launch, cmd *command.Command) *Ledger {
+	g := &Ledger{byName: make(map[string]*Entry)}
+	if l.Engine == nil {
+		return g
+	}
+	g.Table, g.Match = flags.Lookup(l.Engine.Name, l.Version)
+	pos := finding.Evidence{Kind: "command"}
+	if cmd == nil {
+		c, p := l.Command()
+		cmd, pos = c, finding.Evidence{Kind: "log", File: p.File, Line: p.Line}
+	}
+	g.dumps(l)
+	g.choices(l)
+	g.command(l.Engine, cmd, pos)
+	g.settle(l.Engine)
+	return g
+}
+
+func (g *Ledger) entry(name string) *Entry {
+	e := g.byName[name]
+	if e == nil {
+		e = &Entry{Name: name, order: len(g.entries)}
+		g.byName[name] = e
+		g.entries = append(g.entries, e)
+	}
+	return e
+}
+
+// dumps reads configuration dumps: after resolution (effective), or the user's
+// own arguments (asked).
+func (g *Ledger) dumps(l *launch.Launch) {
+	for i := range l.Dumps {
+		d := &l.Dumps[i]
+		ev := finding.Evidence{Kind: "log", File: d.Pos.File, Line: d.Pos.Line}
+		for _, s := range d.Settings {
+			e := g.entry(s.Name)
+			if d.Effective {
+				e.Effective, e.Known = s.Value, true
+				if len(e.Because) == 0 {
+					e.Because = []finding.Evidence{withText(ev, s.Name+"="+s.Value)}
+				}
+				continue
+			}
+			v := s.Value
+			e.Asked = finding.Asked{Known: true, Value: &v}
+			e.Because = append(e.Because, withText(ev, s.Name+"="+s.Value))
+		}
+		if !d.Effective {
+			g.asks = true
+		}
+	}
+}
+
+func withText(ev finding.Evidence, text string) finding.Evidence {
+	if len(text) > 300 {
+		text = text[:300] + "…"
+	}
+	ev.Field = text
+	return ev
+}
+
+// choices applies the engine's own selection lines in their order; a later one
+// replaces an earlier one.
+func (g *Ledger) choices(l *launch.Launch) {
+	for i := range l.Events {
+		ev := &l.Events[i]
+		ln := ev.Watch.Line
+		if ln == nil || ln.Kind != engine.Choice {
+			continue
+		}
+		caps := capsOf(ev)
+		for _, s := range ln.Sets {
+			name, ok := match.Expand(s.Setting, caps)
+			value, known := match.Expand(s.Value, caps)
+			if !ok || !known || name == "" {
+				continue
+			}
+			e := g.entry(name)
+			e.Choice, e.By, e.Why, e.From = ln.ID, s.By, ln.Why, s.From
+			if value != "" && (!e.Known || e.Effective == "None" || e.Effective == "auto") {
+				e.Effective, e.Known = value, true
+			}
+			e.Because = append([]finding.Evidence{{Kind: "log", File: ev.Pos.File, Line: ev.Pos.Line, Text: ev.Text}}, e.Because...)
+		}
+	}
+}
+
+func capsOf(ev *launch.Event) match.Captures {
+	var out match.Captures
+	for k, v := range ev.Caps {
+		out = append(out, match.Capture{Name: k, Value: v})
+	}
+	return out
+}
+
+// command reads what the launch command asks for.
+func (g *Ledger) command(eng *engine.Engine, cmd *command.Command, pos finding.Evidence) {
+	if cmd == nil || g.Table == nil {
+		return
+	}
+	parsed, problems := g.Table.Parse(cmd.Options())
+	g.Problems = problems
+	g.asks = true
+	for _, a := range parsed.Args {
+		name := a.Setting()
+		if name == "" {
+			continue
+		}
+		if n, ok := eng.Names[name]; ok {
+			name = n
+		}
+		v := a.Value()
+		e := g.entry(name)
+		e.Asked = finding.Asked{Known: true, Value: &v}
+		e.Because = append(e.Because, withText(pos, strings.TrimSpace(a.Name+" "+strings.Join(a.Values, " "))))
+	}
+}
+
+// settle decides who chose each setting, drops what nobody needs to see, and
+// orders the rest.
+func (g *Ledger) settle(eng *engine.Engine) {
+	kept := g.entries[:0]
+	for _, e := range g.entries {
+		if !e.Asked.Known && g.asks {
+			e.Asked = finding.Asked{Known: true}
+		}
+		def, hasDef := g.defaultOf(eng, e.Name)
+		asked := ""
+		if e.Asked.Value != nil {
+			asked = *e.Asked.Value
+		}
+		switch {
+		case e.Asked.Value != nil && (!e.Known || same(asked, e.Effective)):
+			if !e.Known {
+				e.Effective = asked
+			}
+			e.By = "user"
+		case e.Asked.Value != nil:
+			e.Silent = !open(asked)
+			e.By = cmp.Or(e.By, "unknown")
+		case e.Choice != "":
+			e.By = cmp.Or(e.By, "unknown")
+		case hasDef && same(def, e.Effective):
+			e.By = "default"
+		case e.Asked.Known:
+			e.By = "unknown"
+		default:
+			e.By = "unknown"
+		}
+		if e.Choice == "" && (slices.Contains(eng.Hidden, e.Name) && e.By != "user") {
+			delete(g.byName, e.Name)
+			continue
+		}
+		kept = append(kept, e)
+	}
+	g.entries = kept
+	slices.SortStableFunc(g.entries, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// open tells the values that leave the choice to the engine.
+func open(asked string) bool { return asked == "auto" || asked == "None" || asked == "" }
+
+func weight(e *Entry) int {
+	switch {
+	case e.Silent:
+		return 0
+	case e.Choice != "":
+		return 1
+	case e.By == "user":
+		return 2
+	case e.By == "unknown":
+		return 3
+	}
+	return 4
+}
+
+// defaultOf is the default that the release's parser has for a setting.
+func (g *Ledger) defaultOf(eng *engine.Engine, name string) (string, bool) {
+	if g.Table == nil {
+		return "", false
+	}
+	if f := g.Table.Setting(name); f != nil {
+		return f.Default, true
+	}
+	for dest, n := range eng.Names {
+		if n == name {
+			if f := g.Table.Setting(dest); f != nil {
+				return f.Default, true
+			}
+		}
+	}
+	return "", false
+}
+
+// same compares values as the engines print them: 'None' and "", True and
+// true, 8 and 8.0 are the same.
+func same(a, b string) bool {
+	norm := func(s string) string {
+		s = strings.Trim(strings.TrimSpace(s), `'"`)
+		switch strings.ToLower(s) {
+		case "none", "":
+			return ""
+		case "true":
+			return "true"
+		case "false":
+			return "false"
+		}
+		return strings.TrimSuffix(s, ".0")
+	}
+	return norm(a) == norm(b)
+}
+
+// Messages lists the ledger as messages. all adds defaults and undecided rows.
+func (g *Ledger) Messages(all bool) []*finding.SettingMsg {
+	var out []*finding.SettingMsg
+	for _, e := range g.entries {
+		if !all && weight(e) > 2 {
+			continue
+		}
+		out = append(out, &finding.SettingMsg{
+			Name: e.Name, Asked: e.Asked, Effective: e.Effective, ChosenBy: e.By, Choice: e.Choice,
+			Coupled: e.From, Silent: e.Silent, Because: e.Because,
+		})
+	}
+	return out
+}
