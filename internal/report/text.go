@@ -1,0 +1,427 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"shakedown/internal/finding"
+	"shakedown/internal/term"
+)
+
+// What a short report shows of a list; Full shows all of it.
+const (
+	fewSymptoms = 3
+	fewSuspects = 4
+	fewNotIt    = 3
+	fewActions  = 3
+	fewDecide   = 3
+	fewChosen   = 6
+	fewClusters = 3
+	fewRanks    = 8
+	whyLines    = 3 // lines of explanation below a suspect
+	quoteLines  = 2 // lines of a quoted log line
+	fullQuote   = 50
+)
+
+// text is the report for a terminal.
+type text struct {
+	*digest
+	p *page
+}
+
+// NewText returns a handler that writes the report for a terminal to w. It is
+// written by Close, when all launches are known.
+func NewText(w io.Writer, opt Options) finding.Handler {
+	return &text{digest: newDigest(opt), p: newPage(w, opt)}
+}
+
+// Handle collects one message.
+func (t *text) Handle(m finding.Message) error {
+	t.handle(m)
+	return nil
+}
+
+// Close writes the report.
+func (t *text) Close() error {
+	t.flush()
+	if t.total > 1 {
+		t.table()
+	}
+	vs := t.views()
+	for i, v := range vs {
+		if i > 0 || t.total > 1 {
+			t.p.blank()
+			t.p.rule(fmt.Sprintf("launch %d of %d, lines %s", v.N, t.total, v.Lines))
+		}
+		switch {
+		case i == len(vs)-1 || t.opt.Full:
+			t.detail(v)
+		case i > 0 && v.like(vs[i-1]):
+			t.p.line("The same as launch " + strconv.Itoa(vs[i-1].N) + ".")
+		default:
+			t.compact(v)
+		}
+	}
+	for _, e := range t.errors {
+		t.p.section("ERROR")
+		t.p.row("", e.Text, "", t.p.style.Bad)
+		if e.Next != "" {
+			t.p.verbatim([]string{e.Next})
+		}
+	}
+	if !t.ended {
+		t.p.line(t.p.style.Warn("This report is incomplete: its end is missing."))
+	}
+	return t.p.flush()
+}
+
+// toned styles text by how bad it is.
+func (t *text) toned(x tone) func(string) string {
+	switch x {
+	case good:
+		return t.p.style.Good
+	case warn:
+		return t.p.style.Warn
+	}
+	return t.p.style.Bad
+}
+
+// table lists all launches, one line each.
+func (t *text) table() {
+	head, left, tail := t.rows()
+	t.p.line(t.p.style.Head(fmt.Sprintf("%d launches", t.total)))
+	for _, r := range head {
+		t.row(r)
+	}
+	if left > 0 {
+		t.p.row("", fmt.Sprintf("... %d more ...", left), "", t.p.style.Dim)
+	}
+	for _, r := range tail {
+		t.row(r)
+	}
+}
+
+func (t *text) row(r row) {
+	where := r.Lines
+	if len(t.opt.Files) > 1 {
+		where = newPlaces(t.opt.Files).name(r.File) + ":" + where
+	}
+	t.p.section(fmt.Sprintf("%5d", r.N))
+	t.p.cells("", r.What, where, t.toned(r.Tone))
+}
+
+// compact writes a launch that is not the last one in a few lines.
+func (t *text) compact(v view) {
+	t.headline(v)
+	for _, s := range firstOf(v.Symptoms, 1) {
+		t.p.section("SYMPTOM")
+		t.p.row("certain   ", s.Title, s.Pos, plainStyle)
+	}
+	t.causes(v, 1)
+	if len(v.Actions) > 0 {
+		t.p.section("DO")
+		t.action(v.Actions[0], false)
+	}
+}
+
+// detail writes a launch in full.
+func (t *text) detail(v view) {
+	t.headline(v)
+	t.p.blank()
+	t.symptoms(v)
+	t.causes(v, t.few(fewSuspects))
+	t.p.section("LATENT")
+	t.suspects(v.Latent, t.few(fewSuspects))
+	t.p.section("REMARK")
+	t.suspects(v.Remarks, t.few(fewSuspects))
+	t.notIt(v)
+	t.actions(v)
+	t.decide(v)
+	t.chosen(v)
+	t.reached(v)
+	t.unknown(v)
+	if t.opt.Full {
+		t.appendix(v)
+	} else {
+		t.p.line(t.p.style.Dim("--full: timeline, settings ledger, facts, all evidence"))
+	}
+}
+
+// few is the bound of a list in a short report.
+func (t *text) few(n int) int {
+	if t.opt.Full {
+		return maxOfKind
+	}
+	return n
+}
+
+func firstOf[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// more says how many of a list were not shown.
+func (t *text) more(shown, all int, what string) {
+	if all > shown {
+		t.p.row("", fmt.Sprintf("+ %d more %s: --full", all-shown, what), "", t.p.style.Dim)
+	}
+}
+
+func (t *text) headline(v view) {
+	ran := strings.Join(v.Ran, "  ")
+	verdict := t.toned(v.Tone)
+	if gap := t.p.width - term.Width(v.Headline) - term.Width(ran); gap >= 3 {
+		t.p.line(verdict(v.Headline) + strings.Repeat(" ", gap) + t.p.style.Bold(ran))
+	} else {
+		for _, l := range term.Wrap(v.Headline, t.p.width) {
+			t.p.line(verdict(l))
+		}
+		for _, l := range term.Wrap(strings.Join(v.Ran, ", "), t.p.width) {
+			t.p.line(t.p.style.Bold(l))
+		}
+	}
+	for _, n := range v.Notes {
+		for _, l := range term.Wrap(n, t.p.width) {
+			t.p.line(t.p.style.Warn(l))
+		}
+	}
+}
+
+func (t *text) symptoms(v view) {
+	t.p.section("SYMPTOM")
+	n := t.few(fewSymptoms)
+	for _, s := range firstOf(v.Symptoms, n) {
+		t.p.row("certain   ", s.Title, s.Pos, t.p.style.Bold)
+		t.evidence("", s.Evidence)
+	}
+	t.more(n, len(v.Symptoms), "symptoms")
+}
+
+// evidence quotes the first observation, or all of them in a full report.
+func (t *text) evidence(lead string, es []evidence) {
+	for i, e := range firstOf(es, t.few(1)) {
+		if i > 0 {
+			t.p.cells(lead, e.Note, e.Pos, t.p.style.Dim)
+		}
+		t.quote(lead, e.Text)
+		if i == 0 && t.opt.Full && e.Note != "" {
+			t.p.row(lead, e.Note, "", t.p.style.Dim)
+		}
+	}
+}
+
+func (t *text) causes(v view, n int) {
+	t.p.section("CAUSE")
+	if v.CauseIntro != "" {
+		t.p.row("", v.CauseIntro, "", t.p.style.Warn)
+	}
+	t.suspects(v.Suspects, n)
+}
+
+// suspects writes findings, numbered when several compete.
+func (t *text) suspects(ss []suspect, n int) {
+	for _, s := range firstOf(ss, n) {
+		lead := ""
+		if len(ss) > 1 && s.Number > 0 {
+			lead = strconv.Itoa(s.Number) + "  "
+		}
+		t.suspect(lead, s)
+	}
+	t.more(n, len(ss), "findings")
+}
+
+func (t *text) suspect(lead string, s suspect) {
+	title := s.Title
+	if s.Ranks != "" {
+		title += ", " + s.Ranks
+	}
+	t.p.row(lead+term.Pad(s.Word, 8)+"  ", title, s.Pos, t.p.style.Bold)
+	below := strings.Repeat(" ", len(lead))
+	t.evidence(below, s.Evidence)
+	t.prose(below, s.Why)
+	if s.Basis != "" {
+		t.p.row(below, s.Word+" because: "+s.Basis, "", t.p.style.Dim)
+	}
+	if s.Follow != "" {
+		t.p.row(below, s.Follow, "", t.p.style.Dim)
+	}
+	if t.opt.Full {
+		t.background(below, s)
+	}
+}
+
+// quote writes a log line, cut to a few lines in a short report.
+func (t *text) quote(lead, line string) {
+	n := quoteLines
+	if t.opt.Full {
+		n = fullQuote
+	}
+	t.p.quote(lead, line, "", n)
+}
+
+// prose writes an explanation, cut to a few lines in a short report.
+func (t *text) prose(lead, why string) {
+	if why == "" {
+		return
+	}
+	room := t.p.width - gutter - term.Width(lead)
+	lines := term.Wrap(why, room)
+	if n := t.few(whyLines); len(lines) > n {
+		lines = lines[:n]
+		lines[n-1] = term.Cut(lines[n-1], room-1) + "…"
+	}
+	for _, l := range lines {
+		t.p.row(lead, l, "", plainStyle)
+	}
+}
+
+// background writes what only a full report says of a suspect.
+func (t *text) background(lead string, s suspect) {
+	for _, c := range s.Consequences {
+		t.p.row(lead+"follows: ", c.Title, c.Pos, plainStyle)
+		t.quote(lead, c.Quote)
+	}
+	for _, c := range s.Captures {
+		t.p.row(lead, c.Name+" = "+c.Value, "", plainStyle)
+	}
+	if len(s.Sources) > 0 {
+		t.p.row(lead, "rule "+s.ID+", from "+strings.Join(s.Sources, ", "), "", t.p.style.Dim)
+	}
+}
+
+func (t *text) notIt(v view) {
+	t.p.section("NOT IT")
+	n := t.few(fewNotIt)
+	if v.Tone == good {
+		n = t.few(0) // nothing is wrong, so nobody looks for the guilty
+	}
+	for _, x := range firstOf(v.NotIt, n) {
+		t.p.quote("", x.Quote, x.Pos, t.few(1))
+		t.p.row("", strings.Join(nonEmpty(x.Title, x.Why), ": "), "", plainStyle)
+	}
+	t.more(n, len(v.NotIt), "that look guilty and are harmless")
+}
+
+func (t *text) actions(v view) {
+	if len(v.Actions) > 0 {
+		t.p.blank()
+	}
+	t.p.section("DO")
+	n := t.few(fewActions)
+	for _, a := range firstOf(v.Actions, n) {
+		t.action(a, true)
+	}
+	t.more(n, len(v.Actions), "remedies")
+}
+
+func (t *text) action(a action, withScript bool) {
+	t.p.row(a.Letter+"  ", a.Title, a.For, t.p.style.Bold)
+	if a.Price != "" {
+		t.p.row("   ", "price: "+a.Price, "", t.p.style.Warn)
+	}
+	if !withScript {
+		return
+	}
+	t.prose("   ", a.Text)
+	if a.Set != "" {
+		t.p.row("   ", "set: "+a.Set, "", plainStyle)
+	}
+	t.p.verbatim(a.Script)
+}
+
+func (t *text) decide(v view) {
+	t.p.section("DECIDES")
+	n := t.few(fewDecide)
+	for _, d := range firstOf(v.Decide, n) {
+		t.p.row("", d, "", plainStyle)
+	}
+	t.more(n, len(v.Decide), "observations that would decide")
+}
+
+func (t *text) chosen(v view) {
+	n := t.few(fewChosen)
+	list := firstOf(v.Chosen, n)
+	names := 0
+	for _, s := range list {
+		names = max(names, min(term.Width(s.Name), maxName))
+	}
+	if len(list) > 0 && len(v.Actions)+len(v.Suspects) > 0 {
+		t.p.blank()
+	}
+	t.p.section("CHOSEN")
+	for i, s := range list {
+		if i == 1 {
+			t.p.section("FOR YOU")
+		}
+		style := plainStyle
+		if s.Silent {
+			style = t.p.style.Warn
+		}
+		t.p.row(term.Pad(term.Cut(s.Name, maxName), names)+"  ", s.Sentence, s.Pos, style)
+	}
+	t.more(n, len(v.Chosen), "choices")
+	if v.Unknown > 0 {
+		t.p.row("", plural(v.Unknown, "setting", "settings")+": asked for or default? This log can't tell: add --cmd FILE", "", t.p.style.Dim)
+	}
+}
+
+// maxName is the width of a column of names in a terminal.
+const maxName = 30
+
+func (t *text) reached(v view) {
+	if v.Reached != "" {
+		t.p.section("REACHED")
+		t.p.row("", v.Reached, "", plainStyle)
+	}
+	t.p.section("RANKS")
+	n := t.few(fewRanks)
+	for _, r := range firstOf(v.Ranks, n) {
+		lead := term.Pad(term.Cut(strings.Join(nonEmpty(r.File, r.Ranks), " "), maxName), maxName) + "  "
+		s := r.Last
+		if r.Ended != "" {
+			s += ", " + r.Ended
+		}
+		t.p.row(lead, s, r.Pos, plainStyle)
+	}
+	t.more(n, len(v.Ranks), "groups of ranks")
+}
+
+func (t *text) unknown(v view) {
+	t.clusters("UNKNOWN", v.Unexplained, "kinds of lines")
+	t.clusters("NEWFORM", v.Drift, "known lines in a new form")
+	if v.Coverage != "" {
+		t.p.section("")
+		t.p.row("", v.Coverage, "", t.p.style.Dim)
+	}
+}
+
+func (t *text) clusters(section string, cs []cluster, what string) {
+	t.p.section(section)
+	n := t.few(fewClusters)
+	for _, c := range firstOf(cs, n) {
+		t.p.quote(fmt.Sprintf("%dx ", c.Count), strings.Join(nonEmpty(c.ID, c.Text), " "), c.Pos, t.few(1))
+	}
+	t.more(n, len(cs), what)
+}
+
+// appendix writes what only a full report has.
+func (t *text) appendix(v view) {
+	t.p.section("TIMELINE")
+	for _, s := range v.Timeline {
+		lead := term.Pad(s.At, 13) + term.Pad(s.Took, 13)
+		t.p.row(lead, strings.Join(nonEmpty(s.Name, s.Detail), ", "), s.Pos, plainStyle)
+	}
+	if v.Command != "" {
+		t.p.section("COMMAND")
+		t.p.row("", "as it was asked for", v.From, t.p.style.Dim)
+		t.p.verbatim([]string{v.Command})
+	}
+	t.p.section("LEDGER")
+	for _, s := range v.Ledger {
+		lead := term.Pad(term.Cut(s.Name, maxName), maxName) + "  "
+		t.p.row(lead, fmt.Sprintf("%s (asked: %s; by %s)", s.Effective, s.Asked, s.By), s.Pos, plainStyle)
+	}
+	t.p.section("FACTS")
+	for _, f := range v.Facts {
+		t.p.row(term.Pad(term.Cut(f.Key, maxName), maxName)+"  ", f.Value, f.Pos, plainStyle)
+	}
+}
