@@ -1,0 +1,221 @@
+// Package explain is the use case behind `shakedown explain`: it reads sources,
+// finds the launches in them, has each judged, and emits the messages. It is
+// the only place where reading and judging meet.
+//
+//	sources -> blocks -> anchors (parallel) -> launches -> ledger -> rules -> messages
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"shakedown/internal/command"
+	"shakedown/internal/engine/all"
+	"shakedown/internal/fact"
+	"shakedown/internal/finding"
+	"shakedown/internal/knowledge"
+	"shakedown/internal/knowledge/rules"
+	"shakedown/internal/launch"
+	"shakedown/internal/logstream"
+)
+
+// Options say what to explain.
+type Options struct {
+	Sources     []logstream.Source
+	Engine      string           // engine or engine@version the user names, "" to recognise it
+	GPU         string           // GPUs the user names: "8x RTX PRO 6000"
+	Rules       []fs.FS          // further rule directories
+	Command     *command.Command // the launch command, when the user gave it
+	CommandFile string           // where it came from, for evidence
+	ToolVersion string
+}
+
+// Result is what the caller needs for the exit code.
+type Result struct {
+	Launches int
+	Findings int
+	Last     Verdict // of the last launch
+}
+
+// Verdict is the answer for one launch.
+type Verdict int
+
+// Verdicts.
+const (
+	NoLaunch Verdict = iota
+	Healthy
+	Problem
+	CantTell
+)
+
+// ErrNoEngine says that no inference engine was recognised in the input.
+var ErrNoEngine = errors.New("no inference engine recognised")
+
+// UnknownEngineError says that the user named an engine that is not known.
+type UnknownEngineError struct{ Name string }
+
+func (e *UnknownEngineError) Error() string { return fmt.Sprintf("unknown engine %q", e.Name) }
+
+// Run explains all sources and emits messages to h in order: config, then per
+// launch its messages, then end. It returns ErrNoEngine (wrapped) when nothing
+// was recognised. h is called from one goroutine and is not closed.
+func Run(ctx context.Context, opt Options, h finding.Handler) (Result, error) {
+	base, err := knowledge.Load(append([]fs.FS{rules.FS}, opt.Rules...)...)
+	if err != nil {
+		return Result{}, fmt.Errorf("rules: %w", err)
+	}
+	index, err := launch.NewIndex(all.List, base.Watches())
+	if err != nil {
+		return Result{}, err
+	}
+	told, err := opt.told()
+	if err != nil {
+		return Result{}, err
+	}
+	r := &run{opt: opt, base: base, h: h}
+	if err := h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: opt.ToolVersion}); err != nil {
+		return Result{}, err
+	}
+	if err := r.read(ctx, index, told); err != nil {
+		return r.res, err
+	}
+	if r.res.Launches == 0 {
+		return r.res, ErrNoEngine
+	}
+	return r.res, nil
+}
+
+// told reads what the user says about the log.
+func (o *Options) told() (launch.Told, error) {
+	var t launch.Told
+	if n, name, ok := strings.Cut(o.GPU, "x "); ok {
+		t.Facts = append(t.Facts, fact.Fact{Key: fact.GPUCount, Value: strings.TrimSpace(n)}, fact.Fact{Key: fact.GPUName, Value: strings.TrimSpace(name)})
+	} else if o.GPU != "" {
+		t.Facts = append(t.Facts, fact.Fact{Key: fact.GPUName, Value: o.GPU})
+	}
+	if o.Engine == "" {
+		return t, nil
+	}
+	name, version, _ := strings.Cut(o.Engine, "@")
+	if version != "" {
+		t.Facts = append(t.Facts, fact.Fact{Key: fact.EngineVersion, Value: version})
+	}
+	for _, e := range all.List {
+		if e.Name == name {
+			t.Engine = e
+			return t, nil
+		}
+	}
+	return t, &UnknownEngineError{name}
+}
+
+type run struct {
+	opt  Options
+	base *knowledge.Base
+	h    finding.Handler
+	res  Result
+	err  error // first error of the handler
+}
+
+// read goes through the sources. The launches of one source are judged as soon
+// as they are complete; those of several are joined first.
+func (r *run) read(ctx context.Context, index *launch.Index, told launch.Told) error {
+	var held []*launch.Launch
+	single := len(r.opt.Sources) == 1
+	for _, src := range r.opt.Sources {
+		var mine []*launch.Launch
+		b := launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) {
+			if !single {
+				mine = append(mine, l)
+				return
+			}
+			for _, one := range launch.Join([]*launch.Launch{l}) {
+				r.judge(one)
+			}
+		})
+		if err := scan(ctx, src, index, b); err != nil {
+			return err
+		}
+		held = append(held, mine...)
+		if r.err != nil {
+			return r.err
+		}
+	}
+	for _, l := range launch.Join(held) {
+		r.judge(l)
+	}
+	return r.err
+}
+
+// scanned is a block on its way from the anchor search to the builder.
+type scanned struct {
+	blk  *logstream.Block
+	hits launch.Hits
+	err  error
+	done chan struct{}
+}
+
+// workers is the number of blocks searched at the same time: enough for two
+// cores beside the reader and the builder.
+const workers = 3
+
+// scan reads one source: blocks are searched for anchors in parallel and handed
+// to the builder in file order.
+func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *launch.Builder) error {
+	rc, err := src.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer rc.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	order := make(chan *scanned, workers)
+	work := make(chan *scanned, workers)
+	for range workers {
+		go func() {
+			for s := range work {
+				s.hits = index.Scan(s.blk.Data, s.hits)
+				close(s.done)
+			}
+		}()
+	}
+	go func() {
+		defer close(order)
+		defer close(work)
+		rd := logstream.NewReader(rc, logstream.ReaderOptions{})
+		for {
+			blk, err := rd.Next()
+			s := &scanned{blk: blk, err: err, done: make(chan struct{})}
+			if err != nil {
+				close(s.done)
+			} else {
+				work <- s
+			}
+			select {
+			case order <- s:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for s := range order {
+		<-s.done
+		if s.err != nil {
+			b.Close()
+			if errors.Is(s.err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("%s: %w", src.Name, s.err)
+		}
+		b.Block(s.blk, s.hits)
+		s.blk.Release()
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,161 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"shakedown/internal/engine/all"
+	"shakedown/internal/finding"
+	"shakedown/internal/knowledge"
+	"shakedown/internal/knowledge/rules"
+	"shakedown/internal/launch"
+	"shakedown/internal/ledger"
+	"shakedown/internal/logstream"
+)
+
+// RuleResult is the outcome of one fixture of a rule.
+type RuleResult struct {
+	Rule    string
+	File    string
+	Problem string // "" when the fixture did what its name says
+}
+
+// TestRules runs the fixtures of every rule in fsys: testdata/hit*.log must
+// make the rule a finding (a cause: the root, except in hit-also*.log),
+// testdata/miss*.log must not. A rule without both kinds has a problem too.
+// The built-in rules are loaded beside those of fsys, unless fsys holds them.
+func TestRules(ctx context.Context, fsys fs.FS) ([]RuleResult, error) {
+	own, err := knowledge.Load(fsys)
+	base := own
+	if err != nil {
+		base, err = knowledge.Load(rules.FS, fsys)
+		if err != nil {
+			return nil, err
+		}
+		own = base
+	}
+	index, err := launch.NewIndex(all.List, base.Watches())
+	if err != nil {
+		return nil, err
+	}
+	var out []RuleResult
+	for _, r := range own.Rules() {
+		if own == base && r.Builtin && !hasRule(fsys, r) {
+			continue
+		}
+		res, err := testRule(ctx, fsys, r, base, index)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, res...)
+	}
+	return out, nil
+}
+
+func hasRule(fsys fs.FS, r *knowledge.Rule) bool {
+	_, err := fs.Stat(fsys, path.Join(r.Dir, "rule.yaml"))
+	return err == nil
+}
+
+func testRule(ctx context.Context, fsys fs.FS, r *knowledge.Rule, base *knowledge.Base, index *launch.Index) ([]RuleResult, error) {
+	files, err := fs.Glob(fsys, path.Join(r.Dir, "testdata", "*.log"))
+	if err != nil {
+		return nil, err
+	}
+	var out []RuleResult
+	hits, misses := 0, 0
+	for _, f := range files {
+		data, err := fs.ReadFile(fsys, f)
+		if err != nil {
+			return nil, err
+		}
+		name := path.Base(f)
+		res := RuleResult{Rule: r.ID, File: f}
+		switch {
+		case strings.HasPrefix(name, "hit"):
+			hits++
+			res.Problem = shouldHit(ctx, r, name, data, base, index)
+		case strings.HasPrefix(name, "miss"):
+			misses++
+			if found, _ := judgeFixture(ctx, r, name, data, base, index); found.any {
+				res.Problem = "the rule applies and should not"
+			}
+		default:
+			res.Problem = "a fixture is named hit*.log or miss*.log"
+		}
+		out = append(out, res)
+	}
+	if hits == 0 || misses == 0 {
+		out = append(out, RuleResult{Rule: r.ID, File: r.Dir, Problem: "needs at least one hit and one miss fixture"})
+	}
+	return out, nil
+}
+
+// seen says how a rule showed up in a fixture.
+type seen struct {
+	any  bool // it applied
+	kept bool // it is a finding, the symptom or an exonerated line
+	root bool
+}
+
+func shouldHit(ctx context.Context, r *knowledge.Rule, name string, data []byte, base *knowledge.Base, index *launch.Index) string {
+	s, ids := judgeFixture(ctx, r, name, data, base, index)
+	switch {
+	case !s.any:
+		return "the rule does not apply; found: " + ids
+	case !s.kept:
+		return "the rule applies and is dropped; found: " + ids
+	case r.Role == knowledge.Cause && !s.root && !strings.HasPrefix(name, "hit-also"):
+		return "the rule is not the root cause; found: " + ids
+	}
+	return ""
+}
+
+func judgeFixture(ctx context.Context, r *knowledge.Rule, name string, data []byte, base *knowledge.Base, index *launch.Index) (seen, string) {
+	var s seen
+	var ids []string
+	src := logstream.Source{Name: name, Size: int64(len(data)), Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}}
+	b := launch.NewBuilder(index, name, launch.Told{}, func(l *launch.Launch) {
+		for _, one := range launch.Join([]*launch.Launch{l}) {
+			j := base.Judge(knowledge.Input{Launch: one, Ledger: ledger.Build(one, nil)})
+			s.note(r, j)
+			ids = append(ids, fmt.Sprintf("[%s]", one.Outcome))
+			for _, f := range j.Findings {
+				ids = append(ids, f.ID)
+			}
+		}
+	})
+	if err := scan(ctx, src, index, b); err != nil {
+		ids = append(ids, err.Error())
+	}
+	if len(ids) == 0 {
+		ids = []string{"no launch"}
+	}
+	return s, strings.Join(ids, " ")
+}
+
+func (s *seen) note(r *knowledge.Rule, j *knowledge.Judgement) {
+	if slices.Contains(j.Applied, r.ID) {
+		s.any = true
+	}
+	for i, f := range j.Findings {
+		if f.ID == r.ID {
+			s.kept = true
+			s.root = s.root || i == 0
+		}
+	}
+	if r.Role == knowledge.Symptom && s.any {
+		s.kept = true
+	}
+	if slices.ContainsFunc(j.NotIt, func(m *finding.NotItMsg) bool { return m.ID == r.ID }) {
+		s.kept = true
+	}
+}
