@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"shakedown/internal/command"
+	"shakedown/internal/explain"
+	"shakedown/internal/finding"
+	"shakedown/internal/logstream"
+	"shakedown/internal/term"
+)
+
+// runExplain reads the sources and writes the report to every output.
+func runExplain(ctx context.Context, o *explainOptions) error {
+	in, err := o.input()
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(in.Sources))
+	for i, src := range in.Sources {
+		names[i] = src.Name
+	}
+	out, err := newSinks(o, names)
+	if err != nil {
+		return err
+	}
+	res, err := explain.Run(ctx, in, out)
+	verdict := verdictError(res.Last)
+	if err == nil {
+		err = out.Handle(&finding.EndMsg{Launches: res.Launches, Findings: res.Findings, ExitCode: exitCode(verdict)})
+	}
+	if err != nil {
+		err = explained(err)
+		out.fail(err)
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return verdict
+}
+
+// input opens nothing yet: sources are opened by the use case.
+func (o *explainOptions) input() (explain.Options, error) {
+	in := explain.Options{Engine: o.engine, ToolVersion: version}
+	if o.rules != "" {
+		in.Rules = []fs.FS{os.DirFS(o.rules)}
+	}
+	if err := o.readCommand(&in); err != nil {
+		return in, err
+	}
+	if o.demo {
+		in.Sources = []logstream.Source{explain.Demo()}
+		return in, nil
+	}
+	if len(o.files) == 0 && waitsForTyping(o.world) {
+		return in, usageError("shakedown explain --demo", "no log given, and standard input is a terminal")
+	}
+	sources, err := logstream.Find(o.files, o.world.Stdin, logstream.Options{Follow: o.follow})
+	in.Sources = sources
+	return in, err
+}
+
+// maxCommandFile bounds a file that holds a launch command; a manifest of a
+// whole cluster is smaller.
+const maxCommandFile = 8 << 20
+
+// readCommand reads the launch command that --cmd or --compose names.
+func (o *explainOptions) readCommand(in *explain.Options) error {
+	name := o.command + o.compose // at most one is set
+	if name == "" {
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCommandFile))
+	if err != nil {
+		return err
+	}
+	found, err := command.Parse(name, data)
+	if err != nil {
+		return inputError(err, "shakedown explain --help")
+	}
+	if len(found) != 1 {
+		return inputError(fmt.Errorf("%s holds %d launch commands: leave only the one that was run", name, len(found)), "")
+	}
+	in.Command, in.CommandFile = &found[0], name
+	return nil
+}
+
+// waitsForTyping says whether a person would have to type the log.
+func waitsForTyping(w *World) bool {
+	f, ok := w.Stdin.(*os.File)
+	return ok && term.Detect(f, w.Env, term.Auto).TTY
+}
+
+// verdictError turns the verdict of the last launch into the result of the run.
+func verdictError(v explain.Verdict) error {
+	switch v {
+	case explain.Healthy:
+		return nil
+	case explain.Problem:
+		return errProblem
+	}
+	return errCantTell
+}
+
+// explained adds to an error of the use case what the user can do about it.
+func explained(err error) error {
+	var engine *explain.UnknownEngineError
+	if errors.As(err, &engine) {
+		return usageError("shakedown explain --help", "--engine: %w", err)
+	}
+	if errors.Is(err, explain.ErrNoEngine) {
+		return inputError(err, "shakedown explain --engine NAME LOG")
+	}
+	return err
+}

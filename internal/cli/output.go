@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"shakedown/internal/term"
+)
+
+// outputOptions are the flags that every verb with a report has.
+type outputOptions struct {
+	json   bool
+	redact bool
+	color  string
+	width  int
+}
+
+// addTo defines the flags on cmd.
+func (o *outputOptions) addTo(cmd *cobra.Command) {
+	addJSONFlag(cmd, &o.json)
+	f := cmd.Flags()
+	f.BoolVar(&o.redact, "redact", false, "clean the report of secrets, names, addresses and prompts")
+	f.StringVar(&o.color, "color", string(term.Auto), "`WHEN` to use colour: auto, always or never")
+	f.IntVar(&o.width, "width", 0, "lay out for `N` columns; 0: as wide as the terminal")
+	_ = cmd.RegisterFlagCompletionFunc("color",
+		cobra.FixedCompletions([]cobra.Completion{string(term.Auto), string(term.Always), string(term.Never)}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check reports a value that no run could use.
+func (o *outputOptions) check() error {
+	if _, err := term.ParseWhen(o.color); err != nil {
+		return usageError("", "--color: %w", err)
+	}
+	if o.width < 0 {
+		return usageError("", "--width %d is negative: use 0 for the terminal's own", o.width)
+	}
+	return nil
+}
+
+// output finds out what w's standard output can show, flags first.
+func (o *outputOptions) output(w *World) term.Output {
+	out := term.Detect(w.Stdout, w.Env, term.When(o.color))
+	if o.width > 0 {
+		out.Width = term.ClampWidth(o.width)
+	}
+	return out
+}
+
+func addJSONFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "print one JSON object per line")
+}
