@@ -33,6 +33,7 @@ func newRootCmd(w *World) *cobra.Command {
 	root.SetHelpCommand(newHelpCmd(root))
 	root.AddCommand(
 		newExplainCmd(w, runExplain),
+		newDiffCmd(w, runDiff),
 		newRedactCmd(w, runRedact),
 		newRulesCmd(w, rulesRuns{list: runRulesList, show: runRulesShow, test: runRulesTest}),
 		newVersionCmd(w, runVersion),

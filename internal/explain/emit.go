@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ func (r *run) judge(l *launch.Launch) {
 	}
 	r.res.Launches++
 	n := r.res.Launches
+	l.Infer()
 	book := ledger.Build(l, r.opt.Command)
 	j := r.base.Judge(knowledge.Input{Launch: l, Ledger: book})
 	temper(l, book, j)
@@ -92,7 +94,7 @@ func verdictOf(l *launch.Launch, j *knowledge.Judgement) Verdict {
 		}
 	}
 	switch {
-	case l.Outcome == finding.OK && root == nil, l.Outcome == finding.Stopped && root == nil:
+	case root == nil && (l.Outcome == finding.OK || len(j.Findings) > 0):
 		return Healthy
 	case root == nil, root.Cause == "unclear", root.Confidence == finding.Possible && l.Outcome != finding.OK && root.ID == "GEN-EXC-UNKNOWN":
 		return CantTell
@@ -108,9 +110,9 @@ func launchMessage(n int, l *launch.Launch, book *ledger.Ledger, j *knowledge.Ju
 		Model: l.Facts.First(fact.Model), Hardware: hardware(l), Parallel: parallel(l), Missing: l.Missing,
 		FirstLine: l.Files[0].First, LastLine: l.Files[0].Last, ErrorLines: l.ErrorLines, Following: j.Following,
 	}
-	m.VersionExact = l.Version != "" && (book.Match.Fit == flags.Exact || book.Match.Fit == flags.NoTable)
+	m.VersionExact = l.Version != "" && l.VersionNote == "" && (book.Match.Fit == flags.Exact || book.Match.Fit == flags.NoTable)
 	if !m.VersionExact {
-		m.VersionNote = book.Match.Note
+		m.VersionNote = cmp.Or(l.VersionNote, book.Match.Note)
 	}
 	for _, f := range l.Files {
 		m.Files = append(m.Files, f.Name)
@@ -158,9 +160,20 @@ func verdictWords(l *launch.Launch, j *knowledge.Judgement) string {
 	case finding.Stalled:
 		return "stopped without a trace"
 	case finding.ReadyThenFailed:
-		return "failed after ready"
+		return "failed after ready" + when(l)
 	}
 	return "failed before ready"
+}
+
+// when says how far the service had come when it failed.
+func when(l *launch.Launch) string {
+	switch l.Answered {
+	case 0:
+		return ", before it answered a request"
+	case 1:
+		return ", after one answered request"
+	}
+	return fmt.Sprintf(", after %d answered requests", l.Answered)
 }
 
 func hardware(l *launch.Launch) string {

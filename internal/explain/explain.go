@@ -53,7 +53,7 @@ const (
 )
 
 // ErrNoEngine says that no inference engine was recognised in the input.
-var ErrNoEngine = errors.New("no inference engine recognised")
+var ErrNoEngine = errors.New("no inference engine recognised: no start-up line, configuration dump, launch command or traceback of SGLang, vLLM, llama.cpp, TensorRT-LLM or LMDeploy")
 
 // UnknownEngineError says that the user named an engine that is not known.
 type UnknownEngineError struct{ Name string }
@@ -62,7 +62,7 @@ func (e *UnknownEngineError) Error() string { return fmt.Sprintf("unknown engine
 
 // Run explains all sources and emits messages to h in order: config, then per
 // launch its messages, then end. It returns ErrNoEngine (wrapped) when nothing
-// was recognised. h is called from one goroutine and is not closed.
+// was recognised. h is called from one goroutine at a time and is not closed.
 func Run(ctx context.Context, opt Options, h finding.Handler) (Result, error) {
 	base, err := knowledge.Load(append([]fs.FS{rules.FS}, opt.Rules...)...)
 	if err != nil {
@@ -122,31 +122,43 @@ type run struct {
 }
 
 // read goes through the sources. The launches of one source are judged as soon
-// as they are complete; those of several are joined first.
+// as they are complete, beside the reading; those of several are joined first.
 func (r *run) read(ctx context.Context, index *launch.Index, told launch.Told) error {
+	if len(r.opt.Sources) == 1 {
+		return r.readOne(ctx, r.opt.Sources[0], index, told)
+	}
 	var held []*launch.Launch
-	single := len(r.opt.Sources) == 1
 	for _, src := range r.opt.Sources {
-		var mine []*launch.Launch
-		b := launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) {
-			if !single {
-				mine = append(mine, l)
-				return
-			}
-			for _, one := range launch.Join([]*launch.Launch{l}) {
-				r.judge(one)
-			}
-		})
+		b := launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) { held = append(held, l) })
 		if err := scan(ctx, src, index, b); err != nil {
 			return err
-		}
-		held = append(held, mine...)
-		if r.err != nil {
-			return r.err
 		}
 	}
 	for _, l := range launch.Join(held) {
 		r.judge(l)
+	}
+	return r.err
+}
+
+// waiting bounds the launches that are read and not judged yet.
+const waiting = 16
+
+func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.Index, told launch.Told) error {
+	ready := make(chan *launch.Launch, waiting)
+	judged := make(chan struct{})
+	go func() {
+		defer close(judged)
+		for l := range ready {
+			for _, one := range launch.Join([]*launch.Launch{l}) {
+				r.judge(one)
+			}
+		}
+	}()
+	err := scan(ctx, src, index, launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) { ready <- l }))
+	close(ready)
+	<-judged
+	if err != nil {
+		return err
 	}
 	return r.err
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,9 +35,11 @@ func TestRules(ctx context.Context, fsys fs.FS) ([]RuleResult, error) {
 	own, err := knowledge.Load(fsys)
 	base := own
 	if err != nil {
-		base, err = knowledge.Load(rules.FS, fsys)
-		if err != nil {
-			return nil, err
+		var both error
+		if base, both = knowledge.Load(rules.FS, fsys); errors.Is(both, knowledge.ErrTaken) {
+			return nil, err // fsys is the built-in rules: their own problems are the ones to tell
+		} else if both != nil {
+			return nil, both
 		}
 		own = base
 	}
@@ -64,14 +67,14 @@ func hasRule(fsys fs.FS, r *knowledge.Rule) bool {
 }
 
 func testRule(ctx context.Context, fsys fs.FS, r *knowledge.Rule, base *knowledge.Base, index *launch.Index) ([]RuleResult, error) {
-	files, err := fs.Glob(fsys, path.Join(r.Dir, "testdata", "*.log"))
+	files, err := fixtures(fsys, path.Join(r.Dir, "testdata"))
 	if err != nil {
 		return nil, err
 	}
 	var out []RuleResult
 	hits, misses := 0, 0
 	for _, f := range files {
-		data, err := fs.ReadFile(fsys, f)
+		sources, err := fixtureSources(fsys, f)
 		if err != nil {
 			return nil, err
 		}
@@ -80,10 +83,10 @@ func testRule(ctx context.Context, fsys fs.FS, r *knowledge.Rule, base *knowledg
 		switch {
 		case strings.HasPrefix(name, "hit"):
 			hits++
-			res.Problem = shouldHit(ctx, r, name, data, base, index)
+			res.Problem = shouldHit(ctx, r, name, sources, base, index)
 		case strings.HasPrefix(name, "miss"):
 			misses++
-			if found, _ := judgeFixture(ctx, r, name, data, base, index); found.any {
+			if found, _ := judgeFixture(ctx, r, sources, base, index); found.any {
 				res.Problem = "the rule applies and should not"
 			}
 		default:
@@ -104,8 +107,8 @@ type seen struct {
 	root bool
 }
 
-func shouldHit(ctx context.Context, r *knowledge.Rule, name string, data []byte, base *knowledge.Base, index *launch.Index) string {
-	s, ids := judgeFixture(ctx, r, name, data, base, index)
+func shouldHit(ctx context.Context, r *knowledge.Rule, name string, sources []logstream.Source, base *knowledge.Base, index *launch.Index) string {
+	s, ids := judgeFixture(ctx, r, sources, base, index)
 	switch {
 	case !s.any:
 		return "the rule does not apply; found: " + ids
@@ -117,24 +120,63 @@ func shouldHit(ctx context.Context, r *knowledge.Rule, name string, data []byte,
 	return ""
 }
 
-func judgeFixture(ctx context.Context, r *knowledge.Rule, name string, data []byte, base *knowledge.Base, index *launch.Index) (seen, string) {
+// fixtures lists the fixtures of one rule: files, and folders whose files are
+// the nodes of one launch.
+func fixtures(fsys fs.FS, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() || path.Ext(e.Name()) == ".log" {
+			out = append(out, path.Join(dir, e.Name()))
+		}
+	}
+	return out, nil
+}
+
+func fixtureSources(fsys fs.FS, fixture string) ([]logstream.Source, error) {
+	files := []string{fixture}
+	if path.Ext(fixture) != ".log" {
+		var err error
+		if files, err = fs.Glob(fsys, path.Join(fixture, "*.log")); err != nil {
+			return nil, err
+		}
+	}
+	var out []logstream.Source
+	for _, f := range files {
+		data, err := fs.ReadFile(fsys, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, logstream.Source{Name: path.Base(f), Size: int64(len(data)), Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(data)), nil
+		}})
+	}
+	return out, nil
+}
+
+func judgeFixture(ctx context.Context, r *knowledge.Rule, sources []logstream.Source, base *knowledge.Base, index *launch.Index) (seen, string) {
 	var s seen
 	var ids []string
-	src := logstream.Source{Name: name, Size: int64(len(data)), Open: func(context.Context) (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(data)), nil
-	}}
-	b := launch.NewBuilder(index, name, launch.Told{}, func(l *launch.Launch) {
-		for _, one := range launch.Join([]*launch.Launch{l}) {
-			j := base.Judge(knowledge.Input{Launch: one, Ledger: ledger.Build(one, nil)})
-			s.note(r, j)
-			ids = append(ids, fmt.Sprintf("[%s]", one.Outcome))
-			for _, f := range j.Findings {
-				ids = append(ids, f.ID)
-			}
+	var held []*launch.Launch
+	for _, src := range sources {
+		b := launch.NewBuilder(index, src.Name, launch.Told{}, func(l *launch.Launch) { held = append(held, l) })
+		if err := scan(ctx, src, index, b); err != nil {
+			ids = append(ids, err.Error())
 		}
-	})
-	if err := scan(ctx, src, index, b); err != nil {
-		ids = append(ids, err.Error())
+	}
+	for _, one := range launch.Join(held) {
+		j := base.Judge(knowledge.Input{Launch: one, Ledger: ledger.Build(one, nil)})
+		s.note(r, j)
+		ids = append(ids, fmt.Sprintf("[%s]", one.Outcome))
+		for _, f := range j.Findings {
+			ids = append(ids, f.ID)
+		}
 	}
 	if len(ids) == 0 {
 		ids = []string{"no launch"}

@@ -88,6 +88,8 @@ var kinds = map[string]func() Message{
 	"setting":     func() Message { return new(SettingMsg) },
 	"unexplained": func() Message { return new(UnexplainedMsg) },
 	"drift":       func() Message { return new(DriftMsg) },
+	"comparison":  func() Message { return new(ComparisonMsg) },
+	"difference":  func() Message { return new(DifferenceMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }

@@ -275,6 +275,59 @@ type EndMsg struct {
 	ExitCode int    `json:"exit_code"`
 }
 
+// Side is one of the two launches of a comparison.
+type Side struct {
+	Files         []string `json:"files"`
+	Launch        int      `json:"launch"`   // its number in its input, from 1
+	Launches      int      `json:"launches"` // launches in that input
+	Engine        string   `json:"engine"`
+	EngineVersion string   `json:"engine_version"`
+	Outcome       Outcome  `json:"outcome"`
+	Phase         string   `json:"phase"` // where it ended
+	Verdict       string   `json:"verdict"`
+	Model         string   `json:"model,omitempty"`
+	Hardware      string   `json:"hardware,omitempty"`
+	Parallel      string   `json:"parallel,omitempty"`
+}
+
+// ComparisonMsg opens the comparison of a launch that worked with one that did
+// not; the differences follow, most suspicious first.
+type ComparisonMsg struct {
+	Message    string   `json:"message"` // "comparison"
+	Good       Side     `json:"good"`
+	Bad        Side     `json:"bad"`
+	PartsAfter string   `json:"parts_after,omitempty"` // the last milestone that both reached
+	Verdict    string   `json:"verdict"`               // where and how the two part, in words
+	Equal      int      `json:"equal"`                 // settings, facts and milestones that are the same in both
+	Dropped    int      `json:"dropped"`               // differences of what differs between any two launches
+	Notes      []string `json:"notes"`                 // reservations that hold for the whole comparison
+}
+
+// Weight says what a difference means.
+type Weight string
+
+// Weights, heaviest first.
+const (
+	Decisive   Weight = "decisive"   // where and how the two part: certain, and not yet the reason
+	Suspicious Weight = "suspicious" // may be why they part
+	Note       Weight = "note"       // differs, and nothing points to it
+)
+
+// DifferenceMsg is one thing in which two launches differ. An empty value means
+// that the launch does not have it, or that its log does not show it.
+type DifferenceMsg struct {
+	Message      string     `json:"message"` // "difference"
+	Kind         string     `json:"kind"`    // outcome | version | model | hardware | parallel | setting | choice | fact | phase-time | milestone | finding | command
+	Name         string     `json:"name"`    // a setting, fact, milestone, flag or rule
+	Good         string     `json:"good"`
+	Bad          string     `json:"bad"`
+	Weight       Weight     `json:"weight"`
+	Why          string     `json:"why,omitempty"` // why this weight, in plain words
+	EvidenceGood []Evidence `json:"evidence_good"`
+	EvidenceBad  []Evidence `json:"evidence_bad"`
+	Next         *Remedy    `json:"next,omitempty"` // BAD's launch with GOOD's value
+}
+
 func (*ConfigMsg) message()      {}
 func (*LaunchMsg) message()      {}
 func (*SymptomMsg) message()     {}
@@ -285,6 +338,8 @@ func (*UnexplainedMsg) message() {}
 func (*DriftMsg) message()       {}
 func (*ErrorMsg) message()       {}
 func (*EndMsg) message()         {}
+func (*ComparisonMsg) message()  {}
+func (*DifferenceMsg) message()  {}
 
 // Handler receives the messages of one run in order. Implementations write a
 // format (text, JSON, HTML ...). Handle is called from one goroutine; a handler

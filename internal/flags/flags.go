@@ -78,13 +78,14 @@ type Table struct {
 
 	flags   []*Flag
 	byName  map[string]*Flag
-	history *history // nil for FromHelp
-	index   int      // of Version in history
+	writers map[string]*Flag // flag that writes a setting, see Setting
+	history *history         // nil for FromHelp
+	index   int              // of Version in history
 }
 
 // newTable indexes flags; of two flags with one name the first is kept.
 func newTable(engine, version string, flags []*Flag) *Table {
-	t := &Table{Engine: engine, Version: version, byName: make(map[string]*Flag, 2*len(flags))}
+	t := &Table{Engine: engine, Version: version, byName: make(map[string]*Flag, 2*len(flags)), writers: make(map[string]*Flag, len(flags))}
 	for _, f := range flags {
 		t.add(f)
 	}
@@ -99,8 +100,12 @@ func (t *Table) add(f *Flag) {
 			fresh = true
 		}
 	}
-	if fresh {
-		t.flags = append(t.flags, f)
+	if !fresh {
+		return
+	}
+	t.flags = append(t.flags, f)
+	if w := t.writers[f.Setting]; w == nil || w.Deprecated && !f.Deprecated {
+		t.writers[f.Setting] = f
 	}
 }
 
@@ -116,21 +121,7 @@ func (t *Table) Flag(name string) *Flag { return t.resolve(name).flag }
 
 // Setting finds the flag that writes a setting, preferring one that is not
 // deprecated. It returns nil when there is none.
-func (t *Table) Setting(setting string) *Flag {
-	var found *Flag
-	for _, f := range t.flags {
-		if f.Setting != setting {
-			continue
-		}
-		if !f.Deprecated {
-			return f
-		}
-		if found == nil {
-			found = f
-		}
-	}
-	return found
-}
+func (t *Table) Setting(setting string) *Flag { return t.writers[setting] }
 
 // split normalises a flag's spelling and separates a path into a JSON value.
 // vLLM's parser reads "_" as "-" before the first dot of a long flag and takes

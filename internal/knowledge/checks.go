@@ -22,7 +22,7 @@ var checks = map[string]check{
 	},
 	// The process that printed the lead made no further progress.
 	"not-survived": func(e *eval, c *candidate) bool {
-		return c.lead() != nil && !e.l.Survived(c.lead().Seq, c.lead().Rank.String())
+		return c.lead() != nil && !e.survived(c.lead())
 	},
 	// At least one request was answered before the lead.
 	"served-before": func(e *eval, c *candidate) bool { return e.l.Served > 0 },

@@ -74,9 +74,9 @@
 //	output     an unprefixed line that is part of no traceback (native output, compiler errors, shell)
 //	frame      a traceback's File line
 //	source     a traceback's source line
-//	dump       a config dump
-//	command    a command line
-//	prose      text outside every launch
+//
+// Config dumps, command lines and prose outside a launch are never searched:
+// dumps and commands are known as settings.
 //
 // # Ranking
 //

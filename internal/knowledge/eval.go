@@ -11,6 +11,7 @@ import (
 	"shakedown/internal/flags"
 	"shakedown/internal/launch"
 	"shakedown/internal/ledger"
+	"shakedown/internal/logstream"
 )
 
 // Input is what a judgement stands on.
@@ -34,8 +35,9 @@ type candidate struct {
 	below      []string // ids of what it follows from
 	above      []string // ids of what it explains
 	count      int
-	fallback   *fallback   // set instead of rule
-	facts      []fact.Fact // facts that its conditions asked for
+	fallback   *fallback          // set instead of rule
+	facts      []fact.Fact        // facts that its conditions asked for
+	settings   []finding.Evidence // where the settings stand that its conditions asked for
 }
 
 func (c *candidate) id() string {
@@ -122,7 +124,7 @@ func (e *eval) apply(r *Rule) *candidate {
 		}
 		for _, list := range re.lines {
 			for _, ev := range list {
-				if e.framesFit(r, ev) {
+				if e.framesFit(r, ev) && !(ev.Noise && r.accuses()) {
 					c.events = append(c.events, ev)
 				}
 			}
@@ -142,16 +144,16 @@ func (e *eval) apply(r *Rule) *candidate {
 	slices.SortStableFunc(c.events, func(a, b *launch.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	// A line that the server survived is weaker evidence than one that it did not.
 	slices.SortStableFunc(c.events, func(a, b *launch.Event) int {
-		return cmp.Compare(boolInt(e.l.Survived(a.Seq, a.Rank.String())), boolInt(e.l.Survived(b.Seq, b.Rank.String())))
+		return cmp.Compare(boolInt(e.survived(a)), boolInt(e.survived(b)))
 	})
 	if !e.all(r.When, c) {
 		return nil
 	}
-	c.facts = e.factsOf(r.When)
+	c.facts, c.settings = e.factsOf(r.When), e.settingsOf(r.When)
 	if lead := c.lead(); lead != nil {
 		c.seq = lead.Seq
 		c.trace = e.l.TraceAt(lead.Pos.File, lead.Pos.Line)
-		c.survived = e.l.Survived(lead.Seq, lead.Rank.String())
+		c.survived = e.survived(lead)
 	}
 	for _, ev := range c.events {
 		c.count += e.l.Counts[ev.Watch]
@@ -186,11 +188,51 @@ func (e *eval) factsOf(conds []Cond) []fact.Fact {
 	return out
 }
 
+// settingsOf points to the lines that show the settings of conditions.
+func (e *eval) settingsOf(conds []Cond) []finding.Evidence {
+	var out []finding.Evidence
+	for i := range conds {
+		name := conds[i].Setting
+		if name == "" {
+			name = conds[i].Asked
+		}
+		if name != "" {
+			out = append(out, e.in.Ledger.Because(name)...)
+		}
+	}
+	return out
+}
+
 func boolInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
+}
+
+// survived tells whether the process that wrote a line went on. A lone line of
+// the main process is survived when any process goes on; a traceback without
+// rank may be any process's.
+func (e *eval) survived(ev *launch.Event) bool {
+	proc := ev.Proc()
+	if proc == "" && ev.Class != logstream.ClassException && ev.Class != logstream.ClassContinuation {
+		proc = launch.Anyone
+	}
+	return e.l.Survived(ev.Seq, ev.Pos.File, proc)
+}
+
+// quiet: no event of the candidate is an exception or an error; warnings and
+// remarks are weaker than what stopped a process.
+func (c *candidate) quiet() bool {
+	for _, ev := range c.events {
+		if ev.Level == logstream.NoLevel || ev.Level >= logstream.Error || ev.Class != logstream.ClassLog {
+			return false
+		}
+		if ev.Level == logstream.Warning && !strings.Contains(ev.Code, ".py") {
+			return false // a native library's warning is often its only word: NCCL WARN
+		}
+	}
+	return len(c.events) > 0
 }
 
 // framesFit checks the traceback around an event.

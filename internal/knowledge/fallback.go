@@ -115,7 +115,7 @@ func (e *eval) exception(t *launch.Trace) *candidate {
 	}
 	return &candidate{
 		fallback: f, role: Cause, confidence: finding.Possible, trace: t, seq: t.Seq, count: t.Count,
-		survived: e.l.Survived(t.Seq, proc),
+		survived: e.l.Survived(t.Seq, t.File, proc),
 		basis:    "the earliest exception that is no consequence of another one; no rule confirms it",
 	}
 }

@@ -135,8 +135,13 @@ func (e *eval) relate(c *candidate, present map[string]*candidate) {
 			c.below = append(c.below, id)
 		}
 	}
+	if c.survived && c.role == Cause {
+		return
+	}
 	for _, id := range c.rule.Explains {
-		c.above = append(c.above, id)
+		if present[id] != nil {
+			c.above = append(c.above, id)
+		}
 		if p := present[id]; p != nil && p != c && !slices.Contains(p.below, c.id()) && (c.role != Suspect || e.suspectFits(c, present)) {
 			p.below = append(p.below, c.id())
 		}
@@ -183,12 +188,19 @@ func (e *eval) compareSeq(a, b *candidate) int {
 
 const (
 	tierCause = iota
+	tierQuiet
 	tierSuspect
+	tierUnclear // a death whose cause the line does not name
 )
 
 func (c *candidate) tier() int {
-	if c.role == Suspect {
+	switch {
+	case c.role == Suspect:
 		return tierSuspect
+	case len(c.above) == 0 && c.quiet():
+		return tierQuiet
+	case c.rule != nil && c.rule.Cause == "unclear":
+		return tierUnclear
 	}
 	return tierCause
 }
@@ -262,6 +274,9 @@ func (e *eval) promote(symptoms, later, remarks []*candidate) (causes, rest, lef
 		slices.SortStableFunc(symptoms, e.before)
 		return symptoms, later, remarks
 	}
+	if e.peerStopped() {
+		return []*candidate{e.stopped()}, later, remarks
+	}
 	if len(later) > 0 && e.l.Outcome != finding.Stopped {
 		slices.SortStableFunc(later, e.before)
 		first := later[0]
@@ -277,6 +292,12 @@ func (e *eval) promote(symptoms, later, remarks []*candidate) (causes, rest, lef
 		return []*candidate{first}, later, remarks[1:]
 	}
 	return nil, later, remarks
+}
+
+// peerStopped: of several files, one shows an interruption and no failure of its
+// own; what the others report is that this peer is gone.
+func (e *eval) peerStopped() bool {
+	return len(e.l.Files) > 1 && slices.ContainsFunc(e.l.Files, func(f *launch.File) bool { return f.Ended == launch.StoppedOutside })
 }
 
 // rankHealthy keeps what matters on a launch that is well: latent faults.
@@ -411,14 +432,26 @@ func (e *eval) notIt(cands, ranked []*candidate) []*finding.NotItMsg {
 		}
 		out = append(out, &finding.NotItMsg{ID: c.id(), Title: c.rule.Title, Why: oneLine(c.rule.Why), Evidence: e.evidence(c, 3)})
 	}
+	for _, kind := range []engine.Kind{engine.Wrapper, engine.Noise} {
+		out = append(out, e.knownInnocents(kind, ranked)...)
+	}
+	return out
+}
+
+// maxInnocents bounds the known harmless lines of one kind.
+const maxInnocents = 8
+
+// knownInnocents are the engine's own lines of a kind that look like a cause.
+func (e *eval) knownInnocents(kind engine.Kind, ranked []*candidate) []*finding.NotItMsg {
+	var out []*finding.NotItMsg
 	seen := make(map[string]bool)
 	for i := range e.l.Events {
 		ev := &e.l.Events[i]
 		ln := ev.Watch.Line
-		if ln == nil || ln.Kind != engine.Noise && ln.Kind != engine.Wrapper || ln.Why == "" || seen[ln.ID] || len(out) >= 12 {
+		if ln == nil || ln.Kind != kind || ln.Why == "" || seen[ln.ID] || len(out) >= maxInnocents {
 			continue
 		}
-		if ln.Kind == engine.Noise && !looksGuilty(ev.Text) || e.cited(ranked, ev) {
+		if kind == engine.Noise && !looksGuilty(ev.Text) || e.cited(ranked, ev) {
 			continue
 		}
 		seen[ln.ID] = true
@@ -461,6 +494,9 @@ func (e *eval) unexplained() []*finding.UnexplainedMsg {
 	slices.SortStableFunc(clusters, func(a, b *launch.Cluster) int { return cmp.Compare(b.Count, a.Count) })
 	var out []*finding.UnexplainedMsg
 	for _, c := range clusters {
+		if c.Ruled {
+			continue
+		}
 		out = append(out, &finding.UnexplainedMsg{Count: c.Count, File: c.Pos.File, Line: c.Pos.Line, Text: c.Text})
 	}
 	return out

@@ -139,6 +139,9 @@ func (e *eval) evidence(c *candidate, limit int) []finding.Evidence {
 			out = append(out, e.factEvidence(f))
 		}
 	}
+	if len(c.events) == 0 {
+		out = append(out, c.settings[:min(len(c.settings), limit-len(out))]...)
+	}
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -114,6 +115,12 @@ type Rule struct {
 // beats them on the same exception.
 func (r *Rule) Generic() bool { return strings.HasPrefix(r.ID, "GEN-EXC-") }
 
+// accuses: the rule names a culprit with some confidence, so a line that is
+// known to be harmless is no evidence for it.
+func (r *Rule) accuses() bool {
+	return r.Confidence != finding.Possible && (r.Role == Cause || r.Role == Suspect || r.Role == Consequence)
+}
+
 // group tells which list of a rule a watch belongs to.
 type group uint8
 
@@ -156,6 +163,9 @@ const (
 	maxRule  = 64 << 10
 )
 
+// ErrTaken says that two rules have the same id.
+var ErrTaken = errors.New("the id is taken")
+
 // Load reads every rule folder of the given file systems (the embedded rules
 // first, then a user's own). Errors name file and problem; all problems of all
 // rules are reported at once.
@@ -177,7 +187,7 @@ func Load(systems ...fs.FS) (*Base, error) {
 			}
 			r.Builtin = n == 0
 			if other, dup := b.byID[r.ID]; dup {
-				problems = append(problems, fmt.Errorf("%s: id %s is taken by %s", p, r.ID, other.Dir))
+				problems = append(problems, fmt.Errorf("%s: %w: %s by %s", p, ErrTaken, r.ID, other.Dir))
 				return nil
 			}
 			b.byID[r.ID] = r
@@ -368,7 +378,7 @@ func (b *Base) link(r *Rule) []error {
 
 func (l Line) watch(r *Rule, g group, i int) *launch.Watch {
 	in, _ := launch.ParseWhere(l.In)
-	w := &launch.Watch{ID: r.ID, Anchor: l.Anchor, In: in, Slot: slot{r, g, i}}
+	w := &launch.Watch{ID: r.ID, Anchor: l.Anchor, In: in, For: slices.Sorted(maps.Keys(r.Engines)), Slot: slot{r, g, i}}
 	if l.Regex != "" {
 		w.Regex = regexp.MustCompile(l.Regex)
 	}

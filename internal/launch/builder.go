@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"shakedown/internal/command"
@@ -94,11 +95,61 @@ func (b *Builder) Block(blk *logstream.Block, hits Hits) {
 			}
 			b.prevNo, b.lastNo, b.lastText = b.lastNo, ln.No, append(b.lastText[:0], clip(text, 512)...)
 		}
-		if first == h && !b.inTrace && b.dump == nil && b.cmdParts == nil {
-			continue
+		if !b.inTrace && b.dump == nil && b.cmdParts == nil {
+			switch b.interest(hits[first:h]) {
+			case nothing:
+				continue
+			case service:
+				if b.serve(ln.No, text) {
+					continue
+				}
+			}
 		}
 		b.line(blk, i, text, hits[first:h])
 	}
+}
+
+// interest says how closely a line must be looked at.
+type interest int
+
+const (
+	nothing interest = iota
+	service          // a sign of service and nothing else: only counted
+	everything
+)
+
+func (b *Builder) interest(hits Hits) interest {
+	out := nothing
+	for _, h := range hits {
+		switch u := &b.index.uses[h.id]; {
+		case u.served:
+			out = service
+		case u.wakes:
+			return everything
+		}
+	}
+	return out
+}
+
+// serve counts a sign of service of a server that is up, without taking the
+// line apart: a busy server writes little else.
+func (b *Builder) serve(no int, text []byte) bool {
+	l := b.cur
+	if l == nil || l.ReadySeq < 0 || b.pending != nil {
+		return false
+	}
+	l.LastSeq = b.seq
+	b.seq++
+	l.served(b, no, text)
+	l.phase = laterPhase(l.phase, fact.Runtime)
+	return true
+}
+
+func laterPhase(a, b fact.Phase) fact.Phase {
+	if b.Order() > a.Order() {
+		return b
+	}
+	return a
 }
 
 func clip(b []byte, n int) []byte {
@@ -268,6 +319,7 @@ type lineContext struct {
 	p     logstream.Prefix
 	class logstream.Class
 	where Where
+	noise bool // a known harmless line
 }
 
 func inTraceback(c logstream.Class) bool {
@@ -289,7 +341,7 @@ func (b *Builder) watchesIn(seg []byte, hits Hits) []*Watch {
 			continue
 		}
 		for _, w := range u.watches {
-			if w.Engine != nil && eng != nil && w.Engine != eng && !startsServer(w) {
+			if eng != nil && !startsServer(w) && !w.about(eng) {
 				continue
 			}
 			out = append(out, w)
@@ -297,6 +349,14 @@ func (b *Builder) watchesIn(seg []byte, hits Hits) []*Watch {
 	}
 	b.scratch = out
 	return out
+}
+
+// about tells whether a watch can say something about logs of this engine.
+func (w *Watch) about(e *engine.Engine) bool {
+	if w.Engine != nil {
+		return w.Engine == e
+	}
+	return len(w.For) == 0 || slices.Contains(w.For, e.Name)
 }
 
 func repeatedHit(before Hits, id int32) bool {
@@ -331,20 +391,20 @@ func (b *Builder) record(c *lineContext, ws []*Watch) {
 			return
 		}
 	}
-	known := false
+	known, ruled := false, false
 	for _, w := range ws {
-		if w.Line != nil {
-			if b.engineLine(c, w) {
-				known = true
-			}
-			continue
-		}
-		if b.ruleLine(c, w) {
+		if w.Line != nil && b.engineLine(c, w) {
 			known = true
+			c.noise = c.noise || w.Line.Kind == engine.Noise
+		}
+	}
+	for _, w := range ws {
+		if w.Line == nil && b.ruleLine(c, w) {
+			ruled = true
 		}
 	}
 	if c.class != logstream.ClassFrame && c.class != logstream.ClassSource && logstream.IsErrorLike(c.p, c.text) {
-		l.errorLine(b, c, known)
+		l.errorLine(b, c, known, ruled)
 	}
 }
 
@@ -375,7 +435,10 @@ func (b *Builder) engineLine(c *lineContext, w *Watch) bool {
 		return false
 	}
 	if ln.Kind == engine.Served {
-		b.cur.served(b, c)
+		b.cur.served(b, c.no, c.text)
+		if b.cur.ReadySeq >= 0 {
+			b.cur.enter(c.p, fact.Runtime)
+		}
 		return true
 	}
 	b.cur.event(b, c, w, caps)
@@ -401,27 +464,48 @@ func matchAny(pats []*match.Pattern, seg []byte) (match.Captures, bool) {
 	return nil, false
 }
 
+// regexWindow is how much of a line around the anchor a rule's expression sees:
+// messages are shorter, and a line may be a megabyte.
+const regexWindow = 2 << 10
+
 func (b *Builder) ruleLine(c *lineContext, w *Watch) bool {
-	if c.where&w.In == 0 {
+	l := b.cur
+	if c.where&w.In == 0 || len(w.Phases) > 0 && !phaseIn(l.phaseFor(c.p), w.Phases) {
 		return false
+	}
+	if l.Counts[w] >= maxEventsPerWatch {
+		l.lastLine = c.no
+		return true
 	}
 	var caps match.Captures
 	if w.Regex != nil {
-		m := w.Regex.FindSubmatch(c.seg)
-		if m == nil {
+		var ok bool
+		if caps, ok = w.read(c.seg); !ok {
 			return false
 		}
-		for i, n := range w.Regex.SubexpNames() {
-			if n != "" && m[i] != nil {
-				caps = append(caps, match.Capture{Name: n, Value: string(m[i])})
-			}
+	}
+	l.event(b, c, w, caps)
+	return true
+}
+
+// read applies a rule's expression to the neighbourhood of its anchor.
+func (w *Watch) read(seg []byte) (match.Captures, bool) {
+	at := bytes.Index(seg, []byte(w.Anchor))
+	if at < 0 {
+		return nil, false
+	}
+	part := seg[max(0, at-regexWindow):min(len(seg), at+regexWindow)]
+	m := w.Regex.FindSubmatchIndex(part)
+	if m == nil {
+		return nil, false
+	}
+	var caps match.Captures
+	for i, n := range w.Regex.SubexpNames() {
+		if n != "" && m[2*i] >= 0 {
+			caps = append(caps, match.Capture{Name: n, Value: string(part[m[2*i]:m[2*i+1]])})
 		}
 	}
-	if len(w.Phases) > 0 && !phaseIn(b.cur.phaseFor(c.p), w.Phases) {
-		return false
-	}
-	b.cur.event(b, c, w, caps)
-	return true
+	return caps, true
 }
 
 func phaseIn(p fact.Phase, list []fact.Phase) bool {

@@ -216,7 +216,7 @@ func renumber(parts []*Launch) {
 		for k := range p.ErrorSeqs {
 			add(&p.ErrorSeqs[k])
 		}
-		for _, s := range []*int{&p.ReadySeq, &p.FailSeq, &p.StopSeq, &p.LastSeq, &p.LastServed} {
+		for _, s := range []*int{&p.ReadySeq, &p.FailSeq, &p.StopSeq, &p.LastSeq, &p.LastServed, &p.SymptomSeq} {
 			add(s)
 		}
 	}
@@ -293,14 +293,9 @@ func (l *Launch) settleJoined(parts []*Launch) {
 		}
 		return best
 	}
-	ready := first(func(p *Launch) int { return p.ReadySeq })
-	readyPos := fact.Pos{}
-	for _, p := range parts {
-		if p.ReadySeq == ready && ready >= 0 {
-			readyPos = p.ReadyPos
-		}
-	}
+	ready, readyPos := joinedReady(parts)
 	fail := first(func(p *Launch) int { return p.FailSeq })
+	l.SymptomSeq = first(func(p *Launch) int { return p.SymptomSeq })
 	stop := first(func(p *Launch) int { return p.StopSeq })
 	for _, p := range parts {
 		if p.StopSeq == stop && stop >= 0 {
@@ -312,8 +307,25 @@ func (l *Launch) settleJoined(parts []*Launch) {
 			l.phase = p.phase
 		}
 	}
+	l.headless = false
 	l.ReadySeq, l.ReadyPos, l.FailSeq, l.StopSeq = ready, readyPos, fail, stop
 	l.decideFiles()
+}
+
+// joinedReady is the ready line of the whole: that of a part with a front end.
+// Nodes without one count only when all parts are up.
+func joinedReady(parts []*Launch) (seq int, pos fact.Pos) {
+	seq, all := -1, true
+	for _, p := range parts {
+		all = all && p.ReadySeq >= 0
+		if p.ReadySeq >= 0 && !p.headless && (seq < 0 || p.ReadySeq < seq) {
+			seq, pos = p.ReadySeq, p.ReadyPos
+		}
+	}
+	if seq < 0 && all {
+		return parts[0].ReadySeq, parts[0].ReadyPos
+	}
+	return seq, pos
 }
 
 func (l *Launch) decideFiles() {
@@ -327,13 +339,16 @@ func (l *Launch) decideFiles() {
 	}
 }
 
+// StoppedOutside is how a file ended whose processes were interrupted.
+const StoppedOutside = "stopped from outside"
+
 // endWords say how the processes of one file ended.
 func (l *Launch) endWords() string {
 	switch {
 	case l.FailSeq >= 0 || len(l.Traces) > 0 && l.ReadySeq < 0 && !l.Traces[0].interrupt():
 		return "failed"
 	case l.StopSeq >= 0:
-		return "stopped from outside"
+		return StoppedOutside
 	}
 	for i := range l.Events {
 		if ln := l.Events[i].Watch.Line; ln != nil && ln.Kind == engine.Exit {

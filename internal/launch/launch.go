@@ -13,10 +13,13 @@
 package launch
 
 import (
+	"fmt"
+
 	"shakedown/internal/command"
 	"shakedown/internal/engine"
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
+	"shakedown/internal/flags"
 	"shakedown/internal/logstream"
 )
 
@@ -40,8 +43,10 @@ type Event struct {
 	PID   int
 	Rank  logstream.Rank
 	Level logstream.Level
+	Code  string     // position in the engine's source as printed
 	Phase fact.Phase // phase of this rank at that line
 	Class logstream.Class
+	Noise bool   // the engine prints this line on healthy servers too
 	Text  string // the physical line, cleaned of escapes, cut at 4 KiB
 	Caps  map[string]string
 }
@@ -95,6 +100,7 @@ type Cluster struct {
 	Text     string
 	Lines    []int // first physical lines, at most 16
 	Class    logstream.Class
+	Ruled    bool // a rule looks at one of these lines
 }
 
 // File is what is known about one file of a launch.
@@ -117,7 +123,9 @@ type File struct {
 type Launch struct {
 	Files   []*File
 	Engine  *engine.Engine // nil when no engine was recognised
-	Version string         // as printed, "" when not
+	Version string         // as printed, "" when not; Infer may fill it
+	// VersionNote says where a version comes from that no line states.
+	VersionNote string
 
 	Facts      fact.Set
 	Events     []Event
@@ -128,21 +136,24 @@ type Launch struct {
 	Clusters   []*Cluster // error-like lines, explained or not
 	ErrorLines int
 	ErrorSeqs  []int // places of the first error-like lines, at most 20,000
-	Served     int   // requests answered
+	Served     int   // signs of service: answered requests, batches, statistics
+	Answered   int   // requests answered between the ready line and the first failure
 
 	ReadySeq   int // Seq of the ready line, -1
 	ReadyPos   fact.Pos
 	FailSeq    int // Seq of the first failure that ended it, -1
 	StopSeq    int // Seq of the first interruption from outside, -1
 	StopPos    fact.Pos
+	SymptomSeq int // Seq of the first symptom (a NaN at the sampler), -1
 	LastSeq    int
-	LastServed int // Seq of the last answered request
+	LastServed int // Seq of the last sign of service, -1
 	Outcome    finding.Outcome
 	Phase      fact.Phase // where it ended
 	CutStart   bool       // begins in the middle of a launch
 	Restarted  bool       // another launch follows in the same file
 	Missing    []string   // nodes whose log was not given
 
+	headless bool // ReadySeq is that of a node without a front end
 	cluster  map[string]*Cluster
 	phaseOf  map[string]fact.Phase
 	phase    fact.Phase
@@ -214,6 +225,32 @@ func (l *Launch) TraceAt(file string, line int) *Trace {
 		}
 	}
 	return nil
+}
+
+// minDump is how many settings a dump needs to tell a release by its fields.
+const minDump = 60
+
+// Infer fills in the version of a log that does not print one: the fields of
+// the configuration dump change with every release.
+func (l *Launch) Infer() {
+	if l.Version != "" || l.Engine == nil {
+		return
+	}
+	for i := range l.Dumps {
+		d := &l.Dumps[i]
+		if !d.Effective || len(d.Settings) < minDump {
+			continue
+		}
+		names := make([]string, len(d.Settings))
+		for k, s := range d.Settings {
+			names[k] = s.Name
+		}
+		if v, fit, ok := flags.Guess(l.Engine.Name, names); ok {
+			l.Version = v
+			l.VersionNote = fmt.Sprintf("the log prints no version; the fields of its config dump are those of %s (%.0f %% in common)", v, 100*fit)
+			return
+		}
+	}
 }
 
 // ErrorsAfter counts the error-like lines behind a place.

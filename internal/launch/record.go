@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"shakedown/internal/engine"
@@ -59,7 +60,7 @@ func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps match.Captures
 	}
 	e := Event{
 		Watch: w, Pos: fact.Pos{File: b.file, Line: c.no}, Seq: b.seq - 1, Time: c.p.Time, Tag: c.p.Tag, PID: c.p.PID,
-		Rank: c.p.Rank, Level: c.p.Level, Phase: l.phaseFor(c.p), Class: c.class, Text: quote(c),
+		Rank: c.p.Rank, Level: c.p.Level, Code: c.p.Code, Phase: l.phaseFor(c.p), Class: c.class, Noise: c.noise, Text: quote(c),
 	}
 	if len(caps) > 0 {
 		e.Caps = make(map[string]string, len(caps))
@@ -101,7 +102,11 @@ func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures
 		if ln.Kind == engine.Ready && l.ReadySeq < 0 {
 			l.ReadySeq, l.ReadyPos = seq, pos
 		}
-	case engine.Fatal, engine.Wrapper, engine.Symptom:
+	case engine.Symptom:
+		if l.SymptomSeq < 0 {
+			l.SymptomSeq = seq
+		}
+	case engine.Fatal, engine.Wrapper:
 		if l.FailSeq < 0 {
 			l.FailSeq = seq
 		}
@@ -124,6 +129,7 @@ func (l *Launch) capsOf(caps match.Captures) map[string]string {
 }
 
 func (l *Launch) addFact(f fact.Fact) {
+	f.Value, f.Unit = inGiB(f.Key, f.Value)
 	l.Facts.Add(f)
 	l.Files[0].Facts.Add(f)
 	if f.Key == fact.EngineVersion && l.Version == "" {
@@ -131,13 +137,34 @@ func (l *Launch) addFact(f fact.Fact) {
 	}
 }
 
-func (l *Launch) served(b *Builder, c *lineContext) {
-	l.Served++
-	l.LastServed = b.seq - 1
-	l.lastLine = c.no
-	if l.ReadySeq >= 0 {
-		l.enter(c.p, fact.Runtime)
+// toGiB are the units of memory that engines print, in GiB. SGLang's "GB" and
+// vLLM's "GiB" are both 2^30 bytes.
+var toGiB = map[string]float64{"GiB": 1, "GB": 1, "MiB": 1.0 / 1024, "MB": 1.0 / 1024, "KiB": 1.0 / (1 << 20)}
+
+// inGiB splits the unit off a value; memory is given in GiB.
+func inGiB(k fact.Key, value string) (v, unit string) {
+	number, unit, ok := strings.Cut(value, " ")
+	factor := toGiB[unit]
+	if !ok || factor == 0 {
+		if strings.HasSuffix(string(k), "_gb") || strings.HasSuffix(string(k), "_gib") || k == fact.KVGB {
+			return value, "GiB"
+		}
+		return value, ""
 	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
+	if err != nil {
+		return value, ""
+	}
+	return strconv.FormatFloat(n*factor, 'f', 2, 64), "GiB"
+}
+
+func (l *Launch) served(b *Builder, no int, text []byte) {
+	l.Served++
+	if l.ReadySeq >= 0 && l.FailSeq < 0 && (bytes.Contains(text, []byte("POST /")) || bytes.Contains(text, []byte("prompt eval time"))) {
+		l.Answered++
+	}
+	l.LastServed = b.seq - 1
+	l.lastLine = no
 }
 
 func (l *Launch) addDump(b *Builder, d DumpAt) {
@@ -172,8 +199,10 @@ func (l *Launch) noteProgress(done, total int, pos fact.Pos, seg []byte) {
 	l.ProgressText = string(clip(seg, 200))
 }
 
-// errorLine counts an error-like line and clusters the unknown ones.
-func (l *Launch) errorLine(b *Builder, c *lineContext, known bool) {
+// errorLine counts an error-like line and clusters those that no engine knows.
+// What a rule says about a line never changes how the launch ended, so its
+// lines are clustered too, and only marked.
+func (l *Launch) errorLine(b *Builder, c *lineContext, known, ruled bool) {
 	l.ErrorLines++
 	if len(l.ErrorSeqs) < 20000 {
 		l.ErrorSeqs = append(l.ErrorSeqs, b.seq-1)
@@ -193,6 +222,7 @@ func (l *Launch) errorLine(b *Builder, c *lineContext, known bool) {
 		l.Clusters = append(l.Clusters, cl)
 	}
 	cl.Count++
+	cl.Ruled = cl.Ruled || ruled
 	if len(cl.Lines) < 16 {
 		cl.Lines = append(cl.Lines, c.no)
 	}

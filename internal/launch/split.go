@@ -192,7 +192,7 @@ func (b *Builder) begin(first int) {
 	f := &File{Name: b.file, First: first}
 	l := &Launch{
 		Files: []*File{f}, Engine: b.engineNow(),
-		ReadySeq: -1, FailSeq: -1, StopSeq: -1,
+		ReadySeq: -1, FailSeq: -1, StopSeq: -1, LastServed: -1, SymptomSeq: -1,
 		Counts: make(map[*Watch]int), cluster: make(map[string]*Cluster), phaseOf: make(map[string]fact.Phase),
 		phase: fact.Args, drift: make(map[*Watch]*Drift), traceBy: make(map[string]*Trace), seen: make(map[string][]logstream.Time),
 	}
@@ -229,7 +229,7 @@ func (b *Builder) finish() {
 		f.Last = max(b.lastNo, l.lastEventLine(), f.First)
 	}
 	f.LastText = string(b.lastText)
-	if !l.worth() {
+	if !l.worth(b.forced != nil) {
 		if l.Files[0].Command != nil && b.pending == nil {
 			b.pending, b.pendingPos, b.pendingTxt = f.Command, f.CommandPos, f.CommandText
 		}
@@ -259,20 +259,25 @@ func (l *Launch) hasKind(kinds ...engine.Kind) bool {
 // line may reach: a usage text and its error.
 const maxRefusal = 120
 
-// worth tells a launch from text that merely mentions one.
-func (l *Launch) worth() bool {
+// worth tells a launch from text that merely mentions one. told: the user named
+// the engine, so that any line somebody knows is enough.
+func (l *Launch) worth(told bool) bool {
 	if l.Engine == nil {
 		return false
 	}
 	if l.hasKind(engine.Mile, engine.Banner, engine.Ready, engine.Choice, engine.Wrapper, engine.Fatal, engine.Symptom, engine.Exit, engine.Stop) {
 		return true
 	}
-	if len(l.Traces) > 0 || len(l.Dumps) > 0 {
+	if len(l.Traces) > 0 || len(l.Dumps) > 0 || told && len(l.Events)+l.ErrorLines > 0 {
 		return true
 	}
-	// A command that was refused at once leaves an error line or two.
+	// A command that was refused at once leaves a line or two.
 	f := l.Files[0]
-	return f.Command != nil && l.ErrorLines > 0 && l.lastLine-f.CommandPos.Line <= maxRefusal
+	return f.Command != nil && (l.ErrorLines > 0 || l.hasRuleEvent()) && l.lastLine-f.CommandPos.Line <= maxRefusal
+}
+
+func (l *Launch) hasRuleEvent() bool {
+	return slices.ContainsFunc(l.Events, func(e Event) bool { return e.Watch.Line == nil })
 }
 
 // ended: the launch has failed, stopped or exited as far as it shows.
@@ -285,11 +290,16 @@ func (l *Launch) ended() bool {
 
 // decide settles how the launch ended.
 func (l *Launch) decide() {
-	if l.ReadySeq < 0 {
-		l.upWithoutHTTP()
+	if len(l.Files) == 1 { // the parts of a joined launch were decided before
+		if l.ReadySeq < 0 {
+			l.upWithoutHTTP()
+		}
+		if l.StopSeq < 0 && l.FailSeq < 0 {
+			l.orderlyExit()
+		}
 	}
-	if l.StopSeq < 0 && l.FailSeq < 0 {
-		l.orderlyExit()
+	if l.FailSeq < 0 && l.SymptomSeq >= 0 && !(l.ReadySeq >= 0 && l.LastServed > l.SymptomSeq) {
+		l.FailSeq = l.SymptomSeq // nothing shows that the server lived on
 	}
 	failed := l.FailSeq >= 0
 	if !failed && l.ReadySeq < 0 {
@@ -327,11 +337,24 @@ func (l *Launch) upWithoutHTTP() {
 	}
 	for i := range l.Milestones {
 		m := &l.Milestones[i]
-		if m.Line.Name == l.Engine.UpHeadless && m.Line.Name != "" || m.Line.Name == l.Engine.UpOffline && m.Line.Name != "" && !l.hasKind(engine.Banner) {
-			l.ReadySeq, l.ReadyPos = m.Seq, m.Pos
+		headless := m.Line.Name == l.Engine.UpHeadless && !l.hasFrontEnd()
+		offline := m.Line.Name == l.Engine.UpOffline && !l.hasKind(engine.Banner)
+		if m.Line.Name != "" && (headless || offline) {
+			l.ReadySeq, l.ReadyPos, l.headless = m.Seq, m.Pos, headless
 			return
 		}
 	}
+}
+
+// hasFrontEnd: the launch was told to serve HTTP itself, so that it is up only
+// when its HTTP server is.
+func (l *Launch) hasFrontEnd() bool {
+	c := l.Files[0].Command
+	if c == nil || c.Engine != "vllm" {
+		return false
+	}
+	_, headless := flagOf(c, "--headless")
+	return !headless
 }
 
 // orderlyExit: a server that was ready and then cleaned up without a failure
@@ -373,27 +396,30 @@ func (l *Launch) failureBefore(seq int) bool {
 		return true
 	}
 	for _, t := range l.Traces {
-		if t.Seq < seq && !t.interrupt() && !l.Survived(t.Seq, t.Rank.String()) {
+		if t.Seq < seq && !t.interrupt() && !l.Survived(t.Seq, t.File, t.Rank.String()) {
 			return true
 		}
 	}
 	return false
 }
 
-// Survived tells whether the server, or the process proc of it, made progress
-// after seq.
-func (l *Launch) Survived(seq int, proc string) bool {
-	if l.ReadySeq > seq {
+// Survived tells whether the process proc of a file's server made progress after
+// seq. With proc Anyone, the progress of any process in that file counts.
+func (l *Launch) Survived(seq int, file, proc string) bool {
+	if l.ReadySeq > seq && l.ReadyPos.File == file {
 		return true
 	}
 	for i := range l.Milestones {
 		m := &l.Milestones[i]
-		if m.Seq > seq && m.Proc == proc {
+		if m.Seq > seq && m.Pos.File == file && (m.Proc == proc || proc == Anyone) {
 			return true
 		}
 	}
 	return l.LastServed > seq && (l.FailSeq < 0 || l.LastServed > l.FailSeq)
 }
+
+// Anyone stands for all processes of a launch.
+const Anyone = "*"
 
 func (t *Trace) interrupt() bool {
 	for i := range t.Chain {

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 
 	"shakedown/internal/engine"
@@ -21,9 +22,6 @@ const (
 	InOutput                      // an unprefixed line outside tracebacks
 	InFrame                       // a traceback's File line, a native frame
 	InSource                      // a traceback's source line
-	InDump                        // a config dump
-	InCommand                     // a command line
-	InProse                       // text outside every launch
 )
 
 // DefaultWhere is where rules look when they do not say.
@@ -31,7 +29,7 @@ const DefaultWhere = InLog | InException | InOutput
 
 var whereNames = map[string]Where{
 	"log": InLog, "exception": InException, "output": InOutput, "frame": InFrame,
-	"source": InSource, "dump": InDump, "command": InCommand, "prose": InProse,
+	"source": InSource,
 }
 
 // ParseWhere reads the names of the rule format.
@@ -43,7 +41,7 @@ func ParseWhere(names []string) (Where, error) {
 	for _, n := range names {
 		bit, ok := whereNames[n]
 		if !ok {
-			return 0, fmt.Errorf("unknown place %q (log, exception, output, frame, source, dump, command, prose)", n)
+			return 0, fmt.Errorf("unknown place %q (log, exception, output, frame, source)", n)
 		}
 		w |= bit
 	}
@@ -78,6 +76,7 @@ type Watch struct {
 	Regex  *regexp.Regexp // rules only, optional
 	In     Where
 	Phases []fact.Phase // rules only: phases in which the line counts; empty: all
+	For    []string     // rules only: names of the engines it is about; empty: all
 
 	// Slot is the place of this watch in the rule that owns it.
 	Slot any
@@ -104,6 +103,8 @@ type anchorUse struct {
 	sign    *engine.Engine // the anchor tells this engine
 	weight  int
 	command bool
+	wakes   bool // the line is worth a closer look; false for mere signs
+	served  bool // all its watches are signs of service
 }
 
 // Index finds all watches of all engines and rules in one pass. It is immutable
@@ -161,10 +162,15 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 		add(w)
 	}
 	for _, s := range wake {
-		use(s)
+		use(s).wakes = true
 	}
 	for _, s := range commandWords {
 		use(s).command = true
+	}
+	for i := range x.uses {
+		u := &x.uses[i]
+		u.served = len(u.watches) > 0 && !slices.ContainsFunc(u.watches, func(w *Watch) bool { return w.Line == nil || w.Line.Kind != engine.Served })
+		u.wakes = u.wakes || len(u.watches) > 0 || u.command
 	}
 	x.auto = b.Build()
 	return x, nil
@@ -172,9 +178,6 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 
 func lineWatch(e *engine.Engine, l *engine.Line) (*Watch, error) {
 	w := &Watch{ID: l.ID, Anchor: l.Anchor, Engine: e, Line: l, In: InLog | InOutput | InException}
-	if l.Kind == engine.ConfigDump {
-		w.In |= InDump
-	}
 	for _, p := range l.Patterns {
 		pat, err := match.ParsePattern(p)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"shakedown/internal/command"
 	"shakedown/internal/engine"
@@ -72,6 +73,14 @@ func (g *Ledger) Asked(name string) finding.Asked {
 		return e.Asked
 	}
 	return finding.Asked{Known: g.asks}
+}
+
+// Because lists the lines that show a setting, strongest first.
+func (g *Ledger) Because(name string) []finding.Evidence {
+	if e := g.find(name); e != nil {
+		return e.Because
+	}
+	return nil
 }
 
 // find also accepts the last part of a dotted name: cache_dtype for
@@ -279,14 +288,25 @@ func (g *Ledger) defaultOf(eng *engine.Engine, name string) (string, bool) {
 	if f := g.Table.Setting(name); f != nil {
 		return f.Default, true
 	}
-	for dest, n := range eng.Names {
-		if n == name {
-			if f := g.Table.Setting(dest); f != nil {
-				return f.Default, true
-			}
-		}
+	if f := g.Table.Setting(destOf(eng, name)); f != nil {
+		return f.Default, true
 	}
 	return "", false
+}
+
+// dests holds, per engine, the argparse name behind a ledger name.
+var dests sync.Map // *engine.Engine -> map[string]string
+
+func destOf(eng *engine.Engine, name string) string {
+	m, ok := dests.Load(eng)
+	if !ok {
+		reverse := make(map[string]string, len(eng.Names))
+		for dest, n := range eng.Names {
+			reverse[n] = dest
+		}
+		m, _ = dests.LoadOrStore(eng, reverse)
+	}
+	return m.(map[string]string)[name]
 }
 
 // same compares values as the engines print them: 'None' and "", True and

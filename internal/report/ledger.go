@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"shakedown/internal/finding"
+	"shakedown/internal/term"
 )
 
 // chosenFor are the ways in which a setting is chosen for the user.
@@ -80,13 +81,16 @@ func asked(a finding.Asked) string {
 	return *a.Value
 }
 
+// maxValue is the width of a value in a sentence.
+const maxValue = 40
+
 // sentence says value and reason.
 func sentence(s setting) string {
 	sep := ", "
 	if s.Because == "" || strings.HasPrefix(s.Because, "<-") {
 		sep = " "
 	}
-	return strings.TrimSpace(s.Effective + sep + s.Because)
+	return strings.TrimSpace(term.Cut(s.Effective, maxValue) + sep + s.Because)
 }
 
 // because says in a few words why a setting has its value.

@@ -194,11 +194,10 @@ func (m *markdown) actions(v view) {
 		if a.Text != "" {
 			m.para(mdText(a.Text))
 		}
-		if a.Set != "" {
-			m.fence("text", a.Set)
-		}
 		if len(a.Script) > 0 {
 			m.fence("sh", a.Script...)
+		} else if a.Set != "" {
+			m.fence("text", a.Set)
 		}
 	}
 }

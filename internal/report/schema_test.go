@@ -78,7 +78,8 @@ func TestSchemaIsComplete(t *testing.T) {
 		"not-it": finding.NotItMsg{}, "setting": finding.SettingMsg{}, "unexplained": finding.UnexplainedMsg{}, "drift": finding.DriftMsg{},
 		"error": finding.ErrorMsg{}, "end": finding.EndMsg{}, "evidence": finding.Evidence{}, "change": finding.Change{}, "remedy": finding.Remedy{},
 		"subject": finding.Subject{}, "milestone": finding.Milestone{}, "rank_state": finding.RankState{}, "fact": finding.FactEntry{},
-		"pair": finding.Pair{}, "asked": finding.Asked{},
+		"pair": finding.Pair{}, "asked": finding.Asked{}, "comparison": finding.ComparisonMsg{}, "side": finding.Side{},
+		"difference": finding.DifferenceMsg{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {

@@ -14,15 +14,16 @@ import (
 const (
 	fewSymptoms = 3
 	fewSuspects = 4
-	fewNotIt    = 3
+	fewNotIt    = 2
 	fewActions  = 3
-	fewDecide   = 3
+	fewDecide   = 2
 	fewChosen   = 6
 	fewClusters = 3
 	fewRanks    = 8
 	whyLines    = 3 // lines of explanation below a suspect
 	quoteLines  = 2 // lines of a quoted log line
 	fullQuote   = 50
+	scriptLines = 14 // lines of scripts; the remedies behind that only say what they change
 )
 
 // text is the report for a terminal.
@@ -119,10 +120,16 @@ func (t *text) compact(v view) {
 		t.p.section("SYMPTOM")
 		t.p.row("certain   ", s.Title, s.Pos, plainStyle)
 	}
-	t.causes(v, 1)
-	if len(v.Actions) > 0 {
+	t.p.section("CAUSE")
+	if v.CauseIntro != "" {
+		t.p.row("", v.CauseIntro, "", t.p.style.Warn)
+	}
+	for _, s := range firstOf(v.Suspects, fewSuspects) {
+		t.title(number(s, v.Suspects), s)
+	}
+	for _, a := range firstOf(v.Actions, 1) {
 		t.p.section("DO")
-		t.action(v.Actions[0], false)
+		t.p.row(a.Letter+"  ", strings.Join(nonEmpty(a.Title, a.Set), ": "), a.For, t.p.style.Bold)
 	}
 }
 
@@ -131,11 +138,11 @@ func (t *text) detail(v view) {
 	t.headline(v)
 	t.p.blank()
 	t.symptoms(v)
-	t.causes(v, t.few(fewSuspects))
+	t.causes(v)
 	t.p.section("LATENT")
-	t.suspects(v.Latent, t.few(fewSuspects))
+	t.suspects(v.Latent)
 	t.p.section("REMARK")
-	t.suspects(v.Remarks, t.few(fewSuspects))
+	t.suspects(v.Remarks)
 	t.notIt(v)
 	t.actions(v)
 	t.decide(v)
@@ -159,10 +166,10 @@ func (t *text) few(n int) int {
 
 func firstOf[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// more says how many of a list were not shown.
+// more says that only a part of a list was shown.
 func (t *text) more(shown, all int, what string) {
 	if all > shown {
-		t.p.row("", fmt.Sprintf("+ %d more %s: --full", all-shown, what), "", t.p.style.Dim)
+		t.p.row("", fmt.Sprintf("%d of %d %s; all with --full", shown, all, what), "", t.p.style.Dim)
 	}
 }
 
@@ -189,9 +196,11 @@ func (t *text) headline(v view) {
 func (t *text) symptoms(v view) {
 	t.p.section("SYMPTOM")
 	n := t.few(fewSymptoms)
-	for _, s := range firstOf(v.Symptoms, n) {
+	for i, s := range firstOf(v.Symptoms, n) {
 		t.p.row("certain   ", s.Title, s.Pos, t.p.style.Bold)
-		t.evidence("", s.Evidence)
+		if i == 0 || t.opt.Full {
+			t.evidence("", s.Evidence)
+		}
 	}
 	t.more(n, len(v.Symptoms), "symptoms")
 }
@@ -209,32 +218,42 @@ func (t *text) evidence(lead string, es []evidence) {
 	}
 }
 
-func (t *text) causes(v view, n int) {
+func (t *text) causes(v view) {
 	t.p.section("CAUSE")
 	if v.CauseIntro != "" {
 		t.p.row("", v.CauseIntro, "", t.p.style.Warn)
 	}
-	t.suspects(v.Suspects, n)
+	t.suspects(v.Suspects)
 }
 
 // suspects writes findings, numbered when several compete.
-func (t *text) suspects(ss []suspect, n int) {
+func (t *text) suspects(ss []suspect) {
+	n := t.few(fewSuspects)
 	for _, s := range firstOf(ss, n) {
-		lead := ""
-		if len(ss) > 1 && s.Number > 0 {
-			lead = strconv.Itoa(s.Number) + "  "
-		}
-		t.suspect(lead, s)
+		t.suspect(number(s, ss), s)
 	}
 	t.more(n, len(ss), "findings")
 }
 
-func (t *text) suspect(lead string, s suspect) {
+// number is what stands in front of a suspect.
+func number(s suspect, among []suspect) string {
+	if len(among) < 2 || s.Number == 0 {
+		return ""
+	}
+	return strconv.Itoa(s.Number) + "  "
+}
+
+// title writes the first line of a suspect.
+func (t *text) title(lead string, s suspect) {
 	title := s.Title
 	if s.Ranks != "" {
 		title += ", " + s.Ranks
 	}
 	t.p.row(lead+term.Pad(s.Word, 8)+"  ", title, s.Pos, t.p.style.Bold)
+}
+
+func (t *text) suspect(lead string, s suspect) {
+	t.title(lead, s)
 	below := strings.Repeat(" ", len(lead))
 	t.evidence(below, s.Evidence)
 	t.prose(below, s.Why)
@@ -298,7 +317,7 @@ func (t *text) notIt(v view) {
 		t.p.quote("", x.Quote, x.Pos, t.few(1))
 		t.p.row("", strings.Join(nonEmpty(x.Title, x.Why), ": "), "", plainStyle)
 	}
-	t.more(n, len(v.NotIt), "that look guilty and are harmless")
+	t.more(n, len(v.NotIt), "lines that look guilty and are harmless")
 }
 
 func (t *text) actions(v view) {
@@ -307,25 +326,27 @@ func (t *text) actions(v view) {
 	}
 	t.p.section("DO")
 	n := t.few(fewActions)
-	for _, a := range firstOf(v.Actions, n) {
-		t.action(a, true)
+	lines := 0
+	for i, a := range firstOf(v.Actions, n) {
+		lines += len(a.Script)
+		t.action(a, i == 0 || lines <= t.few(scriptLines))
 	}
 	t.more(n, len(v.Actions), "remedies")
 }
 
+// action writes a remedy with its script, or else with its changes.
 func (t *text) action(a action, withScript bool) {
 	t.p.row(a.Letter+"  ", a.Title, a.For, t.p.style.Bold)
 	if a.Price != "" {
 		t.p.row("   ", "price: "+a.Price, "", t.p.style.Warn)
 	}
-	if !withScript {
-		return
-	}
 	t.prose("   ", a.Text)
-	if a.Set != "" {
+	switch {
+	case withScript && len(a.Script) > 0:
+		t.p.verbatim(a.Script)
+	case a.Set != "":
 		t.p.row("   ", "set: "+a.Set, "", plainStyle)
 	}
-	t.p.verbatim(a.Script)
 }
 
 func (t *text) decide(v view) {
@@ -334,7 +355,7 @@ func (t *text) decide(v view) {
 	for _, d := range firstOf(v.Decide, n) {
 		t.p.row("", d, "", plainStyle)
 	}
-	t.more(n, len(v.Decide), "observations that would decide")
+	t.more(n, len(v.Decide), "ways to decide")
 }
 
 func (t *text) chosen(v view) {

@@ -104,7 +104,7 @@ type action struct {
 	Price  string
 	For    string // "decides 1" or "for 1, 2"
 	Text   string
-	Set    string   // the changes in words, when there is no script
+	Set    string   // the changes in words
 	Script []string // lines, to be printed as they are
 }
 
@@ -164,7 +164,7 @@ func newView(l *launch, files []string) view {
 		Lines:       fmt.Sprintf("%d-%d", l.FirstLine, l.LastLine),
 		Command:     shellWords(l.Command),
 		Reached:     reached(l, p),
-		Ranks:       rankGroups(l.Ranks, p),
+		Ranks:       rankGroups(l, p),
 		Timeline:    timeline(l.Milestones, p),
 		Coverage:    coverage(l),
 		Unexplained: unexplained(l, p),
@@ -177,7 +177,7 @@ func newView(l *launch, files []string) view {
 	for _, s := range l.symptoms {
 		v.Symptoms = append(v.Symptoms, newItem(s.Title, "", s.Evidence, p))
 	}
-	for _, n := range slices.Backward(l.notIt) { // those nearest to the end look guiltiest
+	for _, n := range l.notIt {
 		v.NotIt = append(v.NotIt, newItem(n.Title, n.Why, n.Evidence, p))
 	}
 	for _, f := range l.Facts {
@@ -477,14 +477,12 @@ func actions(roots, latent []finding.FindingMsg) []action {
 }
 
 func newAction(r finding.Remedy, i int, roots []finding.FindingMsg) action {
-	a := action{Letter: letter(i), Title: r.Title, Price: r.Price, Text: r.Text}
+	a := action{Letter: letter(i), Title: r.Title, Price: r.Price, Text: r.Text, Set: changeWords(r.Changes)}
 	switch {
 	case r.Script != "":
 		a.Script = strings.Split(r.Script, "\n")
 	case len(r.Command) > 0:
 		a.Script = []string{envWords(r.Env) + shellWords(r.Command)}
-	default:
-		a.Set = changeWords(r.Changes)
 	}
 	var decided []int
 	for n, f := range roots {

@@ -158,18 +158,21 @@ func timeline(ms []finding.Milestone, p places) []step {
 	return steps
 }
 
-// rankGroups groups ranks that came equally far. There is nothing to show when
-// the ranks of each kind (TP0, TP1 ...) came equally far and stand in one file:
-// then the launch's own milestone says it, and processes of different kinds
-// have different milestones anyway.
-func rankGroups(rs []finding.RankState, p places) []rankGroup {
+// rankGroups groups ranks that came equally far. There is nothing to show of
+// one file when the launch became ready, for then all ranks did, or when the
+// ranks of each kind (TP0, TP1 ...) came equally far: processes of different
+// kinds have different milestones anyway.
+func rankGroups(l *launch, p places) []rankGroup {
+	if !p.named && (l.healthy() || l.Outcome == finding.ReadyThenFailed) {
+		return nil
+	}
 	type state struct{ file, kind, last, ended string }
 	var order []state
 	members := map[state][]string{}
 	line := map[state]int{}
 	kinds := map[string]state{}
 	differ := p.named
-	for _, r := range rs {
+	for _, r := range l.Ranks {
 		s := state{r.File, strings.TrimRight(r.Rank, "0123456789"), r.Last, r.Ended}
 		if _, ok := members[s]; !ok {
 			order = append(order, s)

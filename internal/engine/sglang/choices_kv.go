@@ -13,7 +13,7 @@ var kvChoices = []engine.Line{
 			"Setting KV cache dtype to <dtype> for DeepSeek DSA on SM<major> device",
 			"Setting KV cache dtype to <dtype> for <model>.",
 		},
-		Facts: map[fact.Key]string{fact.KVDType: "<dtype>"},
+		Facts: map[fact.Key]string{fact.KVDType: "<dtype>", fact.GPUSM: "<major>.x"},
 		Sets:  sets("kv_cache_dtype", "<dtype>", byModel),
 		Why:   "With DeepSeek Sparse Attention `auto` means fp8_e4m3 from compute capability 10 on (consumer Blackwell too) and bfloat16 below; the user's bf16 is only spelled out.",
 		Since: "0.5.6", Source: srcArgs,

@@ -91,6 +91,11 @@ var failureLines = []engine.Line{
 		Source: srcEngine,
 	},
 	{
+		ID: "SGL-WRAP-LOAD-BARRIER", Kind: engine.Wrapper, Anchor: "there are other ranks that didn't finish loading",
+		Why:    "This rank waited for the others after its own load; the rank that failed says why in its own lines or its node's log.",
+		Source: "sglang/srt/model_executor/model_runner.py",
+	},
+	{
 		ID: "SGL-WRAP-SIGQUIT", Kind: engine.Wrapper, Anchor: "SIGQUIT received. signum=",
 		Why:   "The main process was told that a child failed; what happened to the child stands above.",
 		Since: "0.5.9", Source: "sglang/srt/managers/tokenizer_manager.py",
