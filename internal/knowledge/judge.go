@@ -346,6 +346,12 @@ func (e *eval) symptom(symptoms, ranked []*candidate) *finding.SymptomMsg {
 	if e.l.Outcome == finding.OK {
 		return nil
 	}
+	slices.SortStableFunc(symptoms, func(a, b *candidate) int {
+		return cmp.Or(
+			cmp.Compare(boolInt(!explained(a, ranked)), boolInt(!explained(b, ranked))),
+			cmp.Compare(boolInt(a.rule.Cause == "unclear"), boolInt(b.rule.Cause == "unclear")),
+			cmp.Compare(a.seq, b.seq))
+	})
 	for _, c := range symptoms {
 		if !c.survived {
 			return &finding.SymptomMsg{Title: c.rule.Title + ranksNote(c), Evidence: e.evidence(c, 3)}
@@ -358,6 +364,11 @@ func (e *eval) symptom(symptoms, ranked []*candidate) *finding.SymptomMsg {
 		}
 	}
 	return e.plainSymptom(ranked)
+}
+
+// explained: a suspect or cause of the launch names this symptom.
+func explained(c *candidate, ranked []*candidate) bool {
+	return slices.ContainsFunc(ranked, func(r *candidate) bool { return slices.Contains(r.above, c.id()) })
 }
 
 // plainSymptom is the end of the launch as anybody can see it.

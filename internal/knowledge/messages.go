@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -50,7 +51,7 @@ func (e *eval) message(c *candidate) *finding.FindingMsg {
 		return m
 	}
 	r := c.rule
-	m.Title, m.Why, m.Cause, m.Decide, m.Sources = e.fillIn(r.Title, c), e.fillIn(oneLine(r.Why), c), r.Cause, r.Decide, r.Sources
+	m.Title, m.Why, m.Cause, m.Decide, m.Sources = e.fillIn(r.Title, c), e.fillIn(oneLine(r.Why), c), r.Cause, e.fillAll(r.Decide, c), r.Sources
 	m.Captures = captures(c)
 	for i := range r.Remedies {
 		if rem, ok := e.remedy(&r.Remedies[i], c); ok {
@@ -60,16 +61,26 @@ func (e *eval) message(c *candidate) *finding.FindingMsg {
 	return m
 }
 
-// fillIn puts captures into a text: "{need} GiB".
+// fillIn puts captures, and the model of the launch, into a text: "{need} GiB",
+// "{model}/config.json".
 func (e *eval) fillIn(text string, c *candidate) string {
-	lead := c.lead()
-	if lead == nil || !strings.Contains(text, "{") {
+	if !strings.Contains(text, "{") {
 		return text
 	}
-	for k, v := range lead.Caps {
-		text = strings.ReplaceAll(text, "{"+k+"}", v)
+	if lead := c.lead(); lead != nil {
+		for k, v := range lead.Caps {
+			text = strings.ReplaceAll(text, "{"+k+"}", v)
+		}
 	}
-	return text
+	return strings.ReplaceAll(text, "{model}", cmp.Or(e.l.Facts.First(fact.Model), "MODEL"))
+}
+
+func (e *eval) fillAll(texts []string, c *candidate) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, e.fillIn(t, c))
+	}
+	return out
 }
 
 func captures(c *candidate) []finding.Pair {
