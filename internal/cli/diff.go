@@ -58,8 +58,6 @@ func (o *diffOptions) check() error {
 		return usageError(help, "standard input can only be one of the two")
 	case o.json && o.markdown:
 		return usageError(help, "only one of --json and --markdown can have standard output")
-	case o.json && o.redact:
-		return usageError("shakedown diff --markdown GOOD BAD", "--json quotes exactly: redact the logs first, or use --markdown")
 	case o.goodLaunch < 0 || o.badLaunch < 0:
 		return usageError(help, "launches are counted from 1")
 	}

@@ -45,6 +45,9 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 // handler writes the form that the options ask for.
 func (o *diffOptions) handler() finding.Handler {
 	w := o.world.Stdout
+	if o.json && o.redact {
+		return report.Redacted(finding.NewEncoder(w), redact.New())
+	}
 	if o.json {
 		return finding.NewEncoder(w)
 	}

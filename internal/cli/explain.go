@@ -24,7 +24,8 @@ type explainOptions struct {
 	command  string // file that holds the launch command in any wrapper
 	compose  string // compose file that holds it
 	save     string // directory for the rewritten launch commands
-	engine   string // forces the engine instead of recognising it
+	engine   string // NAME or NAME@VERSION, instead of recognising it
+	gpu      string // GPUs that the log does not name
 }
 
 func newExplainCmd(w *World, runF func(context.Context, *explainOptions) error) *cobra.Command {
@@ -63,7 +64,8 @@ files of one launch (nodes, ranks, prefill, decode, router) are joined.`,
 	f.StringVar(&opts.command, "cmd", "", "read the launch command from `FILE`: script, manifest ...")
 	f.StringVar(&opts.compose, "compose", "", "read the launch command from a compose `FILE`")
 	f.StringVar(&opts.save, "save", "", "save the rewritten launch commands in `DIR`")
-	f.StringVar(&opts.engine, "engine", "", "engine `NAME`: sglang, vllm, llamacpp, trtllm, lmdeploy")
+	f.StringVar(&opts.engine, "engine", "", "engine, when the log does not show it: `NAME[@VERSION]` of sglang, vllm, llamacpp, trtllm, lmdeploy")
+	f.StringVar(&opts.gpu, "gpu", "", "GPUs, when the log does not name them: `\"8x RTX PRO 6000\"`")
 	return cmd
 }
 
@@ -81,9 +83,6 @@ func (o *explainOptions) check() error {
 		return usageError(help, "--cmd and --compose both give the launch command: use one")
 	case o.claimsOfStdout() > 1:
 		return usageError("shakedown help output", "only one of --json, --markdown, --html - and --junit - can have standard output")
-	}
-	if o.json && o.redact {
-		return usageError("shakedown explain --markdown", "--json quotes exactly: redact the log first, or use --markdown")
 	}
 	return o.outputOptions.check()
 }

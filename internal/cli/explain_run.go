@@ -10,7 +10,6 @@ import (
 
 	"shakedown/internal/command"
 	"shakedown/internal/explain"
-	"shakedown/internal/finding"
 	"shakedown/internal/logstream"
 	"shakedown/internal/term"
 )
@@ -21,6 +20,9 @@ func runExplain(ctx context.Context, o *explainOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.follow {
+		return runFollow(ctx, o, in)
+	}
 	names := make([]string, len(in.Sources))
 	for i, src := range in.Sources {
 		names[i] = src.Name
@@ -30,26 +32,12 @@ func runExplain(ctx context.Context, o *explainOptions) error {
 		return err
 	}
 	res, err := explain.Run(ctx, in, out)
-	verdict := verdictError(res.Last)
-	if err == nil {
-		err = out.Handle(&finding.EndMsg{Launches: res.Launches, Findings: res.Findings, ExitCode: exitCode(verdict)})
-	}
-	if err != nil {
-		err = explained(err)
-		out.fail(err)
-	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return verdict
+	return finishExplain(out, res, err)
 }
 
 // input opens nothing yet: sources are opened by the use case.
 func (o *explainOptions) input() (explain.Options, error) {
-	in := explain.Options{Engine: o.engine, ToolVersion: version}
+	in := explain.Options{Engine: o.engine, GPU: o.gpu, ToolVersion: version}
 	if o.rules != "" {
 		in.Rules = []fs.FS{os.DirFS(o.rules)}
 	}

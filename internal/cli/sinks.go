@@ -22,6 +22,8 @@ type sinks struct {
 	// must hold the error.
 	framed finding.Handler
 	begun  bool // a launch came
+	// renew makes another framed output: text is laid out when it is closed.
+	renew func() finding.Handler
 }
 
 var _ finding.Handler = (*sinks)(nil)
@@ -38,6 +40,8 @@ func newSinks(o *explainOptions, files []string) (*sinks, error) {
 	}
 	s := new(sinks)
 	switch w := o.world.Stdout; {
+	case o.json && o.redact:
+		s.framed = report.Redacted(finding.NewEncoder(w), document.Redact)
 	case o.json:
 		s.framed = finding.NewEncoder(w)
 	case o.markdown:
@@ -48,6 +52,7 @@ func newSinks(o *explainOptions, files []string) (*sinks, error) {
 		s.all = append(s.all, report.NewJUnit(w, opt))
 	default:
 		s.framed = report.NewText(w, opt)
+		s.renew = func() finding.Handler { return report.NewText(w, opt) }
 	}
 	if s.framed != nil {
 		s.all = append(s.all, s.framed)
@@ -83,6 +88,25 @@ func (s *sinks) Handle(m finding.Message) error {
 	for _, h := range s.all {
 		if err := h.Handle(m); err != nil {
 			return outputError(err)
+		}
+	}
+	return nil
+}
+
+// turn ends the page of an output that writes only when it is closed, so that a
+// launch is read before the next one begins.
+func (s *sinks) turn() error {
+	if s.renew == nil {
+		return nil
+	}
+	if err := s.framed.Close(); err != nil {
+		return outputError(err)
+	}
+	for i, h := range s.all {
+		if h == s.framed {
+			s.framed = s.renew()
+			s.all[i] = s.framed
+			break
 		}
 	}
 	return nil

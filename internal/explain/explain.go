@@ -64,20 +64,8 @@ func (e *UnknownEngineError) Error() string { return fmt.Sprintf("unknown engine
 // launch its messages, then end. It returns ErrNoEngine (wrapped) when nothing
 // was recognised. h is called from one goroutine at a time and is not closed.
 func Run(ctx context.Context, opt Options, h finding.Handler) (Result, error) {
-	base, err := knowledge.Load(append([]fs.FS{rules.FS}, opt.Rules...)...)
+	r, index, told, err := opt.prepare(h)
 	if err != nil {
-		return Result{}, fmt.Errorf("rules: %w", err)
-	}
-	index, err := launch.NewIndex(all.List, base.Watches())
-	if err != nil {
-		return Result{}, err
-	}
-	told, err := opt.told()
-	if err != nil {
-		return Result{}, err
-	}
-	r := &run{opt: opt, base: base, h: h}
-	if err := h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: opt.ToolVersion}); err != nil {
 		return Result{}, err
 	}
 	if err := r.read(ctx, index, told); err != nil {
@@ -87,6 +75,24 @@ func Run(ctx context.Context, opt Options, h finding.Handler) (Result, error) {
 		return r.res, ErrNoEngine
 	}
 	return r.res, nil
+}
+
+// prepare loads the rules and opens the stream of messages.
+func (o *Options) prepare(h finding.Handler) (*run, *launch.Index, launch.Told, error) {
+	base, err := knowledge.Load(append([]fs.FS{rules.FS}, o.Rules...)...)
+	if err != nil {
+		return nil, nil, launch.Told{}, fmt.Errorf("rules: %w", err)
+	}
+	index, err := launch.NewIndex(all.List, base.Watches())
+	if err != nil {
+		return nil, nil, launch.Told{}, err
+	}
+	told, err := o.told()
+	if err != nil {
+		return nil, nil, told, err
+	}
+	r := &run{opt: *o, base: base, h: h}
+	return r, index, told, h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: o.ToolVersion})
 }
 
 // told reads what the user says about the log.

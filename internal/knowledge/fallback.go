@@ -34,6 +34,9 @@ func (e *eval) unknownExceptions(cands []*candidate) []*candidate {
 		if c.role == Suspect || c.role == Latent {
 			continue
 		}
+		if c.rule.Generic() && c.link() > 0 {
+			continue // a later exception of the chain says nothing about the original
+		}
 		for _, ev := range c.events {
 			if t := e.l.TraceAt(ev.Pos.File, ev.Pos.Line); t != nil {
 				covered[t] = true

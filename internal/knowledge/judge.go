@@ -175,10 +175,11 @@ func (e *eval) before(a, b *candidate) int {
 }
 
 // compareSeq orders by place in the log; lines of one traceback are one place,
-// there the order of the exception chain decides.
+// there a specific rule comes first, and then the order of the exception chain
+// decides.
 func (e *eval) compareSeq(a, b *candidate) int {
 	if a.trace != nil && a.trace == b.trace {
-		return cmp.Compare(a.link(), b.link())
+		return cmp.Or(cmp.Compare(boolInt(a.vague() > 0), boolInt(b.vague() > 0)), cmp.Compare(a.link(), b.link()))
 	}
 	if a.tier() == tierSuspect && b.tier() == tierSuspect {
 		return cmp.Compare(b.confidence.Rank(), a.confidence.Rank())
@@ -312,9 +313,13 @@ func (e *eval) rankHealthy(cands []*candidate) []*candidate {
 		return cmp.Or(cmp.Compare(severityOrder(a), severityOrder(b)), cmp.Compare(b.confidence.Rank(), a.confidence.Rank()), cmp.Compare(a.seq, b.seq))
 	})
 	if e.l.StopSeq >= 0 {
-		at := 0
-		for at < len(out) && out[at].severity() != finding.Info {
-			at++
+		// Remarks on the start-up matter less than the stop; faults, and what
+		// happened in service, matter more.
+		aside := func(c *candidate) bool { return c.severity() == finding.Info && c.seq < e.l.ReadySeq }
+		slices.SortStableFunc(out, func(a, b *candidate) int { return cmp.Compare(boolInt(aside(a)), boolInt(aside(b))) })
+		at := slices.IndexFunc(out, aside)
+		if at < 0 {
+			at = len(out)
 		}
 		out = slices.Insert(out, at, e.stopped())
 	}

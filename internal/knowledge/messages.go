@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -72,8 +73,12 @@ func (e *eval) fillIn(text string, c *candidate) string {
 			text = strings.ReplaceAll(text, "{"+k+"}", v)
 		}
 	}
-	return strings.ReplaceAll(text, "{model}", cmp.Or(e.l.Facts.First(fact.Model), "MODEL"))
+	text = strings.ReplaceAll(text, "{model}", cmp.Or(e.l.Facts.First(fact.Model), "MODEL"))
+	return placeholder.ReplaceAllString(text, "…") // a form of the line that lacks the value
 }
+
+// placeholder is a capture in a rule's text.
+var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9_]*\}`)
 
 func (e *eval) fillAll(texts []string, c *candidate) []string {
 	var out []string

@@ -40,6 +40,7 @@ type Builder struct {
 	dump       *openDump
 	tbPrefix   logstream.Prefix // prefix that opened the traceback of unprefixed lines
 	inTrace    bool
+	marks      map[int]int // place of the headers and exception lines of unfinished tracebacks
 
 	lastNo   int    // last non-blank line that is no prose
 	prevNo   int    // the one before it
@@ -67,7 +68,7 @@ type Told struct {
 
 // NewBuilder starts a file.
 func NewBuilder(x *Index, file string, told Told, done func(*Launch)) *Builder {
-	return &Builder{index: x, file: file, forced: told.Engine, engine: told.Engine, told: told.Facts, done: done, tracker: new(logstream.Tracker)}
+	return &Builder{index: x, file: file, forced: told.Engine, engine: told.Engine, told: told.Facts, done: done, tracker: new(logstream.Tracker), marks: make(map[int]int)}
 }
 
 // Block reads one block with the anchors found in it (Index.Scan of its Data).
@@ -297,6 +298,9 @@ func (b *Builder) segment(no int, seg, raw []byte, hits Hits) {
 	b.inTrace = inTraceback(class) || b.tracker.Pending()
 	if class == logstream.ClassTraceback && p.Len > 0 {
 		b.tbPrefix = p
+	}
+	if class == logstream.ClassTraceback || class == logstream.ClassException {
+		b.marks[no] = b.seq
 	}
 	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class)}
 	if inTraceback(class) && p.Len == 0 {
@@ -533,6 +537,9 @@ func (b *Builder) keep(traces []logstream.Traceback) {
 	}
 	for _, tb := range traces {
 		b.cur.trace(b, tb)
+	}
+	if !b.tracker.Pending() {
+		clear(b.marks)
 	}
 }
 

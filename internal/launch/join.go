@@ -272,6 +272,7 @@ func (l *Launch) absorb(p *Launch) {
 	l.ErrorLines += p.ErrorLines
 	l.ErrorSeqs = append(l.ErrorSeqs, p.ErrorSeqs...)
 	l.Served += p.Served
+	l.servedAfterFail += p.servedAfterFail
 	if l.Version == "" {
 		l.Version = p.Version
 	}

@@ -153,14 +153,16 @@ type Launch struct {
 	Restarted  bool       // another launch follows in the same file
 	Missing    []string   // nodes whose log was not given
 
-	headless bool // ReadySeq is that of a node without a front end
-	cluster  map[string]*Cluster
-	phaseOf  map[string]fact.Phase
-	phase    fact.Phase
-	drift    map[*Watch]*Drift
-	traceBy  map[string]*Trace
-	seen     map[string][]logstream.Time // start markers by process, for splitting
-	lastLine int                         // last physical line that is an event, error or traceback
+	headless        bool // ReadySeq is that of a node without a front end
+	cluster         map[string]*Cluster
+	phaseOf         map[string]fact.Phase
+	phase           fact.Phase
+	drift           map[*Watch]*Drift
+	traceBy         map[string]*Trace
+	seen            map[string][]logstream.Time // start markers by process, for splitting
+	failLine        int                         // physical line of the first failure
+	servedAfterFail int                         // signs of service behind the first failure
+	lastLine        int                         // last physical line that is an event, error or traceback
 	progress
 }
 

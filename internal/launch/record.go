@@ -108,7 +108,7 @@ func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures
 		}
 	case engine.Fatal, engine.Wrapper:
 		if l.FailSeq < 0 {
-			l.FailSeq = seq
+			l.FailSeq, l.failLine = seq, pos.Line
 		}
 	case engine.Stop:
 		if l.StopSeq < 0 {
@@ -163,8 +163,14 @@ func (l *Launch) served(b *Builder, no int, text []byte) {
 	if l.ReadySeq >= 0 && l.FailSeq < 0 && (bytes.Contains(text, []byte("POST /")) || bytes.Contains(text, []byte("prompt eval time"))) {
 		l.Answered++
 	}
-	l.LastServed = b.seq - 1
 	l.lastLine = no
+	if bytes.Contains(text, []byte("GET /")) {
+		return // a front end goes on answering /health when its engine is dead
+	}
+	l.LastServed = b.seq - 1
+	if l.FailSeq >= 0 {
+		l.servedAfterFail++
+	}
 }
 
 func (l *Launch) addDump(b *Builder, d DumpAt) {
@@ -242,16 +248,40 @@ func (l *Launch) trace(b *Builder, tb logstream.Traceback) {
 		t.Copies = append(t.Copies, [2]int{tb.First, tb.Last})
 		return
 	}
-	t := &Trace{Traceback: tb, File: b.file, Seq: b.seq - 1, Phase: l.phaseFor(logstream.Prefix{Rank: tb.Rank, Tag: tb.Tag}), Count: 1}
+	t := &Trace{Traceback: tb, File: b.file, Seq: b.placeOf(&tb), Phase: l.phaseFor(logstream.Prefix{Rank: tb.Rank, Tag: tb.Tag}), Count: 1}
 	t.addRank(proc)
-	if t.interrupt() && l.StopSeq < 0 {
-		l.StopSeq, l.StopPos = t.Seq, fact.Pos{File: b.file, Line: t.Chain[0].At}
+	if t.interrupt() {
+		l.interrupted(t)
 	}
 	if len(l.Traces) >= maxTracebacks {
 		return
 	}
 	l.traceBy[key] = t
 	l.Traces = append(l.Traces, t)
+}
+
+// placeOf is where a traceback stands: at the line of its original exception.
+func (b *Builder) placeOf(tb *logstream.Traceback) int {
+	if len(tb.Chain) > 0 {
+		if seq, ok := b.marks[tb.Chain[0].At]; ok {
+			return seq
+		}
+	}
+	if seq, ok := b.marks[tb.First]; ok {
+		return seq
+	}
+	return b.seq - 1
+}
+
+// interrupted notes an interruption that shows itself as a traceback. A line
+// that reports a failure directly above it reports nothing else.
+func (l *Launch) interrupted(t *Trace) {
+	if l.StopSeq < 0 || t.Seq < l.StopSeq {
+		l.StopSeq, l.StopPos = t.Seq, fact.Pos{File: t.File, Line: t.Chain[0].At}
+	}
+	if above := t.First - l.failLine; l.FailSeq >= 0 && 0 <= above && above <= 2 {
+		l.FailSeq = -1
+	}
 }
 
 func (t *Trace) addRank(r string) {

@@ -415,8 +415,12 @@ func (l *Launch) Survived(seq int, file, proc string) bool {
 			return true
 		}
 	}
-	return l.LastServed > seq && (l.FailSeq < 0 || l.LastServed > l.FailSeq)
+	return l.LastServed > seq && (l.FailSeq < 0 || l.servedAfterFail >= livesOn)
 }
+
+// livesOn is how many signs of service behind a failure show that the server
+// survived it: other ranks may still write one or two.
+const livesOn = 4
 
 // Anyone stands for all processes of a launch.
 const Anyone = "*"
