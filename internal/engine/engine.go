@@ -121,6 +121,9 @@ type Engine struct {
 	// front end of its own is up: a headless node, and a script that uses the
 	// engine as a library. Empty: there is none.
 	UpHeadless, UpOffline string
+	// AnswersMeanReady: the HTTP server starts only when the engine is up, so that
+	// an answer is as good as the ready line.
+	AnswersMeanReady bool
 	// NewestKnown is the newest release the lines were checked against.
 	NewestKnown string
 	// Facts maps a setting of a dump to the fact that it states (tp_size ->

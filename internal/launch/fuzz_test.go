@@ -3,8 +3,6 @@ package launch_test
 import (
 	"strings"
 	"testing"
-
-	"shakedown/internal/launch"
 )
 
 // FuzzBuilder reads arbitrary bytes as a log: no panic, no broken bound, and
@@ -26,14 +24,10 @@ func FuzzBuilder(f *testing.F) {
 	} {
 		f.Add([]byte(log))
 	}
-	x, err := index()
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, log []byte) {
 		n := 1 + strings.Count(string(log), "\n")
 		last := 0
-		for _, l := range readWith(t, x, "f", launch.Told{}, string(log)) {
+		for _, l := range read(t, "f", string(log)) {
 			checkBounds(t, l)
 			file := l.Files[0]
 			if file.First < max(last, 1) || file.Last < file.First || file.Last > n {

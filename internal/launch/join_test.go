@@ -170,8 +170,8 @@ func TestJoinedOrder(t *testing.T) {
 	if l.FailSeq > quits[0].Seq || l.FailSeq < 0 {
 		t.Errorf("the launch fails at place %d, behind the second node at %d", l.FailSeq, quits[0].Seq)
 	}
-	if len(l.Traces) != 2 || l.Traces[0].File != "b.log" {
-		t.Errorf("%d tracebacks, the first in %s", len(l.Traces), l.Traces[0].File)
+	if len(l.Traces) != 2 {
+		t.Errorf("%d tracebacks; those of different nodes are different", len(l.Traces))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/launch"
+	"shakedown/internal/launchtest"
 )
 
 const (
@@ -111,8 +112,8 @@ func TestAnswered(t *testing.T) {
 func TestPhaseOfRank(t *testing.T) {
 	w := &launch.Watch{ID: "USR-TEST-001", Anchor: "where am I", In: launch.DefaultWhere}
 	late := &launch.Watch{ID: "USR-TEST-002", Anchor: "where am I", In: launch.DefaultWhere, Phases: []fact.Phase{fact.KVAlloc}}
-	x := newIndex(t, w, late)
-	all := readWith(t, x, "server.log", launch.Told{}, sglDump+sglLoad+sglLoaded+
+	x := launchtest.Index(t, w, late)
+	all := launchtest.Read(t, x, "server.log", launch.Told{}, sglDump+sglLoad+sglLoaded+
 		"[2026-03-01 10:00:31 TP0] where am I?\n[2026-03-01 10:00:31 TP1] where am I?\n[2026-03-01 10:00:31] where am I?\n")
 	var got []string
 	for _, ev := range all[0].EventsOf(w.ID) {

@@ -1,51 +1,28 @@
 package launch_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
 
-	"shakedown/internal/engine/all"
 	"shakedown/internal/fact"
 	"shakedown/internal/launch"
-	"shakedown/internal/logstream"
+	"shakedown/internal/launchtest"
 )
 
-// index holds the lines of all engines and no rule.
-var index = sync.OnceValues(func() (*launch.Index, error) { return launch.NewIndex(all.List, nil) })
+// index holds the lines of all engines and no rule. It is slow to build and
+// immutable, so all tests share it.
+var index struct {
+	once sync.Once
+	x    *launch.Index
+}
 
 // read turns one file into its launches.
 func read(t testing.TB, file, text string) []*launch.Launch {
 	t.Helper()
-	x, err := index()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return readWith(t, x, file, launch.Told{}, text)
-}
-
-func readWith(t testing.TB, x *launch.Index, file string, told launch.Told, text string) []*launch.Launch {
-	t.Helper()
-	var all []*launch.Launch
-	b := launch.NewBuilder(x, file, told, func(l *launch.Launch) { all = append(all, l) })
-	r := logstream.NewReader(strings.NewReader(text), logstream.ReaderOptions{})
-	var hits launch.Hits
-	for {
-		blk, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			b.Close()
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		hits = x.Scan(blk.Data, hits)
-		b.Block(blk, hits)
-		blk.Release()
-	}
+	index.once.Do(func() { index.x = launchtest.Index(t) })
+	return launchtest.Read(t, index.x, file, launch.Told{}, text)
 }
 
 // readOne reads a file that holds one launch.

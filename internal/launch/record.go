@@ -164,8 +164,11 @@ func (l *Launch) served(b *Builder, no int, text []byte) {
 		l.Answered++
 	}
 	l.lastLine = no
-	if bytes.Contains(text, []byte("GET /")) {
-		return // a front end goes on answering /health when its engine is dead
+	if l.ReadySeq < 0 && l.Engine != nil && l.Engine.AnswersMeanReady && bytes.Contains(text, []byte(`" 200`)) {
+		l.ReadySeq, l.ReadyPos = b.seq-1, fact.Pos{File: b.file, Line: no}
+	}
+	if bytes.Contains(text, []byte("GET /")) || bytes.Contains(text, []byte("generation throughput: 0.0 tokens/s")) {
+		return // a front end goes on like this when its engine is dead
 	}
 	l.LastServed = b.seq - 1
 	if l.FailSeq >= 0 {

@@ -12,16 +12,8 @@ import (
 	"shakedown/internal/engine/all"
 	"shakedown/internal/fact"
 	"shakedown/internal/launch"
+	"shakedown/internal/launchtest"
 )
-
-func newIndex(t testing.TB, rules ...*launch.Watch) *launch.Index {
-	t.Helper()
-	x, err := launch.NewIndex(all.List, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
 
 func TestMilestones(t *testing.T) {
 	l := readOne(t, sglStart)
@@ -56,9 +48,9 @@ func TestFacts(t *testing.T) {
 
 // TestTold: what the user says counts where the log is silent.
 func TestTold(t *testing.T) {
-	x := newIndex(t)
+	x := launchtest.Index(t)
 	told := launch.Told{Engine: all.List[1], Facts: []fact.Fact{{Key: fact.EngineVersion, Value: "0.11.0"}, {Key: fact.GPUName, Value: "H200"}}}
-	got := readWith(t, x, "paste", told, "ValueError: no such thing\n")
+	got := launchtest.Read(t, x, "paste", told, "ValueError: no such thing\n")
 	if len(got) != 1 {
 		t.Fatalf("%d launches, want one: the user named the engine", len(got))
 	}
@@ -126,7 +118,7 @@ func TestRuleEvents(t *testing.T) {
 	need.Regex = regexp.MustCompile(`rank needs (?P<need>\d+) of (?P<have>\d+) GiB`)
 	vllmOnly := watch("USR-TEST-009", "rank needs ", launch.DefaultWhere)
 	vllmOnly.For = []string{"vllm"}
-	x := newIndex(t, need, vllmOnly,
+	x := launchtest.Index(t, need, vllmOnly,
 		watch("USR-TEST-002", "orca_kernel", launch.InFrame), watch("USR-TEST-003", "orca_kernel", launch.InSource),
 		watch("USR-TEST-004", "orca_kernel", launch.InException), watch("USR-TEST-005", "orca_kernel", launch.InOutput), watch("USR-TEST-006", "orca_kernel", launch.InLog),
 		watch("USR-TEST-007", "random_seed=11", launch.DefaultWhere))
@@ -139,7 +131,7 @@ orca_kernel.cu:12: warning
     orca_kernel(x)
 RuntimeError: orca_kernel has no variant
 `
-	l := readWith(t, x, "server.log", launch.Told{}, log)[0]
+	l := launchtest.Read(t, x, "server.log", launch.Told{}, log)[0]
 	got := make(map[string][]int)
 	for _, ev := range l.Events {
 		if ev.Watch.Line == nil {

@@ -57,7 +57,8 @@ var Engine = engine.Engine{
 		mileProfiled + "?", mileKVSized, mileTransfer + "?", mileCapturing + "?", mileCaptured + "?", mileInitialised,
 		mileCoordinator + "?", mileHTTP + "?", mileReady,
 	},
-	UpHeadless: mileCoordinator, UpOffline: mileInitialised,
+	AnswersMeanReady: true,
+	UpHeadless:       mileCoordinator, UpOffline: mileInitialised,
 	NewestKnown: "0.32.0",
 	Facts: map[string]fact.Key{
 		versionSetting:                    fact.EngineVersion,
