@@ -117,7 +117,11 @@ func (e *eval) rank(cands []*candidate) []*candidate {
 		c.role = Consequence
 	}
 	out = append(out, later...)
-	out = append(out, remarks...)
+	for _, c := range remarks {
+		if c.severity() != finding.Info && c.confidence.Rank() >= finding.Likely.Rank() {
+			out = append(out, c) // beside a failure, a mere remark is noise
+		}
+	}
 	if len(out) > maxFindings {
 		out = out[:maxFindings]
 	}

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -73,8 +72,18 @@ func (e *eval) fillIn(text string, c *candidate) string {
 			text = strings.ReplaceAll(text, "{"+k+"}", v)
 		}
 	}
-	text = strings.ReplaceAll(text, "{model}", cmp.Or(e.l.Facts.First(fact.Model), "MODEL"))
+	text = strings.ReplaceAll(text, "{model}", e.modelDir())
 	return placeholder.ReplaceAllString(text, "…") // a form of the line that lacks the value
+}
+
+// modelDir is the folder of the model, as far as the launch names one; a
+// repository name of a hub is none.
+func (e *eval) modelDir() string {
+	m := e.l.Facts.First(fact.Model)
+	if strings.HasPrefix(m, "/") || strings.HasPrefix(m, ".") || strings.HasPrefix(m, "~") {
+		return m
+	}
+	return "MODEL_DIR"
 }
 
 // placeholder is a capture in a rule's text.
