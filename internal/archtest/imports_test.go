@@ -32,7 +32,7 @@ var layers = []layer{
 		why:  "the vocabularies are what everything else agrees on, so they stand on the standard library alone",
 	},
 	{
-		from: []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/plan"},
+		from: []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan"},
 		deny: append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		why:  "judging is pure: the same facts give the same findings, without a network, a process or an output format",
 	},
@@ -51,6 +51,16 @@ var layers = []layer{
 		from: []string{"internal/report"},
 		deny: append(own("knowledge/...", "ledger/...", "launch/...", "logstream/...", "engine/...", "explain/..."), "net/http", "os/exec"),
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",
+	},
+	{
+		from: []string{"internal/score"},
+		deny: append(own("cli/...", "report/...", "term/..."), "net/...", "os/exec"),
+		why:  "a score is taken from the messages of explain, as a user's script would, and needs no network",
+	},
+	{
+		from: []string{"cmd/...", "internal/..."},
+		deny: own("score", "enginetest", "launchtest"),
+		why:  "what measures or tests the product is no part of it",
 	},
 	{
 		from: []string{"internal/..."},

@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 }
 
 // pure are the packages whose results depend on their arguments alone.
-var pure = []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/plan", "internal/finding", "internal/fact", "internal/engine/..."}
+var pure = []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan", "internal/finding", "internal/fact", "internal/engine/..."}
 
 func TestNoClockInJudging(t *testing.T) {
 	tr := load(t)
