@@ -99,7 +99,7 @@ func (s *sinks) turn() error {
 	if s.renew == nil {
 		return nil
 	}
-	if err := s.framed.Close(); err != nil {
+	if err := errors.Join(s.framed.Handle(&finding.EndMsg{}), s.framed.Close()); err != nil {
 		return outputError(err)
 	}
 	for i, h := range s.all {

@@ -77,6 +77,7 @@ type Line struct {
 	// Patterns are the forms that this line has had, newest first. Empty: the
 	// anchor alone is the line.
 	Patterns []string
+	Alone    bool                // the anchor is the whole text of the line
 	Phase    fact.Phase          // Mile, Ready: the phase that begins here
 	Name     string              // Mile, Ready: name of the milestone as shown to users
 	Facts    map[fact.Key]string // key -> template with captures: "<avail>"

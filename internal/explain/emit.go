@@ -57,9 +57,33 @@ func (r *run) judge(l *launch.Launch) {
 	}
 }
 
+// emit hands a message out, without the keys and passwords that a quoted line
+// may hold: those reach no output, redacted or not.
 func (r *run) emit(m finding.Message) {
+	switch m := m.(type) {
+	case *finding.SymptomMsg:
+		r.clean(m.Evidence)
+	case *finding.FindingMsg:
+		r.clean(m.Evidence)
+	case *finding.NotItMsg:
+		r.clean(m.Evidence)
+	case *finding.SettingMsg:
+		r.clean(m.Because)
+	case *finding.UnexplainedMsg:
+		m.Text = r.secrets.Text(m.Text)
+	case *finding.DriftMsg:
+		m.Text = r.secrets.Text(m.Text)
+	}
 	if r.err == nil {
 		r.err = r.h.Handle(m)
+	}
+}
+
+func (r *run) clean(evidence []finding.Evidence) {
+	for i := range evidence {
+		if ev := &evidence[i]; ev.Text != "" {
+			ev.Text = r.secrets.Text(ev.Text)
+		}
 	}
 }
 
@@ -183,8 +207,8 @@ func hardware(l *launch.Launch) string {
 	} else if sm != "" {
 		name += " (SM " + sm + ")"
 	}
-	if name == "" {
-		name = l.Facts.Value(fact.Device)
+	if device := l.Facts.Value(fact.Device); name == "" && device != "cuda" && device != "auto" {
+		name = device // cuda names no GPU, and ROCm answers to it too
 	}
 	if count != "" && count != "1" && name != "" {
 		return count + "x " + name

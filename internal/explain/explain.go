@@ -21,6 +21,7 @@ import (
 	"shakedown/internal/knowledge/rules"
 	"shakedown/internal/launch"
 	"shakedown/internal/logstream"
+	"shakedown/internal/redact"
 )
 
 // Options say what to explain.
@@ -61,8 +62,8 @@ type UnknownEngineError struct{ Name string }
 func (e *UnknownEngineError) Error() string { return fmt.Sprintf("unknown engine %q", e.Name) }
 
 // Run explains all sources and emits messages to h in order: config, then per
-// launch its messages, then end. It returns ErrNoEngine (wrapped) when nothing
-// was recognised. h is called from one goroutine at a time and is not closed.
+// launch its messages; the end message is the caller's, who knows the exit code.
+// It returns ErrNoEngine when nothing was recognised. h is called from one goroutine at a time and is not closed.
 func Run(ctx context.Context, opt Options, h finding.Handler) (Result, error) {
 	r, index, told, err := opt.prepare(h)
 	if err != nil {
@@ -91,7 +92,7 @@ func (o *Options) prepare(h finding.Handler) (*run, *launch.Index, launch.Told, 
 	if err != nil {
 		return nil, nil, told, err
 	}
-	r := &run{opt: *o, base: base, h: h}
+	r := &run{opt: *o, base: base, h: h, secrets: redact.NewSecrets()}
 	return r, index, told, h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: o.ToolVersion})
 }
 
@@ -120,11 +121,12 @@ func (o *Options) told() (launch.Told, error) {
 }
 
 type run struct {
-	opt  Options
-	base *knowledge.Base
-	h    finding.Handler
-	res  Result
-	err  error // first error of the handler
+	opt     Options
+	base    *knowledge.Base
+	h       finding.Handler
+	secrets *redact.Redactor
+	res     Result
+	err     error // first error of the handler
 }
 
 // read goes through the sources. The launches of one source are judged as soon
@@ -174,7 +176,7 @@ type scanned struct {
 	blk  *logstream.Block
 	hits launch.Hits
 	err  error
-	done chan struct{}
+	done chan struct{} // receives a value when hits or err are there
 }
 
 // workers is the number of blocks searched at the same time: enough for two
@@ -192,12 +194,13 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	order := make(chan *scanned, workers)
+	used := make(chan *scanned, 2*workers) // for another block, with their memory for hits
 	work := make(chan *scanned, workers)
 	for range workers {
 		go func() {
 			for s := range work {
 				s.hits = index.Scan(s.blk.Data, s.hits)
-				close(s.done)
+				s.done <- struct{}{}
 			}
 		}()
 	}
@@ -206,10 +209,11 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 		defer close(work)
 		rd := logstream.NewReader(rc, logstream.ReaderOptions{})
 		for {
-			blk, err := rd.Next()
-			s := &scanned{blk: blk, err: err, done: make(chan struct{})}
+			s := reuse(used)
+			s.blk, s.err = rd.Next()
+			err := s.err
 			if err != nil {
-				close(s.done)
+				s.done <- struct{}{}
 			} else {
 				work <- s
 			}
@@ -234,6 +238,19 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 		}
 		b.Block(s.blk, s.hits)
 		s.blk.Release()
+		select {
+		case used <- s:
+		default:
+		}
 	}
 	return ctx.Err()
+}
+
+func reuse(used <-chan *scanned) *scanned {
+	select {
+	case s := <-used:
+		return s
+	default:
+		return &scanned{done: make(chan struct{}, 1)}
+	}
 }

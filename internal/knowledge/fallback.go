@@ -53,7 +53,7 @@ func (e *eval) unknownExceptions(cands []*candidate) []*candidate {
 	}
 	var out []*candidate
 	for _, t := range e.l.Traces {
-		if covered[t] || interruption(t) || len(t.Chain) == 0 {
+		if covered[t] || t.Interrupted() || len(t.Chain) == 0 {
 			continue
 		}
 		out = append(out, e.exception(t))
@@ -82,16 +82,6 @@ func wrapsWhole(t *launch.Trace, ev *launch.Event) bool {
 	return false
 }
 
-func interruption(t *launch.Trace) bool {
-	for i := range t.Chain {
-		switch x := t.Chain[i].Type; {
-		case x == "KeyboardInterrupt", x == "SystemExit", strings.HasSuffix(x, "CancelledError"):
-			return true
-		}
-	}
-	return false
-}
-
 // exception is the finding for an exception that no rule names: its type, the
 // subsystem of its innermost frame and the phase are all that is claimed.
 func (e *eval) exception(t *launch.Trace) *candidate {
@@ -104,13 +94,13 @@ func (e *eval) exception(t *launch.Trace) *candidate {
 	f := &fallback{
 		id: "GEN-EXC-UNKNOWN", cause: classOfUnknown(x, sub, t.Phase), severity: finding.Error,
 		title: "unhandled " + x.Type + " in " + sub.words,
-		why:   fmt.Sprintf("No rule knows this exception. It is the first one of its chain, raised %s in %s; what follows it in the log is its consequence.", phaseWords[t.Phase], sub.words),
+		why:   fmt.Sprintf("No rule knows this exception. It is the first one of its chain, raised %s in %s; what follows it in the log may be its consequence.", phaseWords[t.Phase], sub.words),
 	}
 	f.decide = sub.decide
 	f.evidence = append(f.evidence, finding.Evidence{Kind: "log", File: t.File, Line: x.At, Text: cmp.Or(first(x.Texts), text)})
 	if n := len(x.Frames); n > 0 {
 		fr := &x.Frames[n-1]
-		f.evidence = append(f.evidence, finding.Evidence{Kind: "log", File: t.File, Line: fr.At, Text: fmt.Sprintf("File %q, line %d, in %s", fr.File, fr.Line, fr.Func), Note: "innermost frame"})
+		f.evidence = append(f.evidence, finding.Evidence{Kind: "log", File: t.File, Line: fr.At, Field: fmt.Sprintf("%s:%d in %s", fr.File, fr.Line, fr.Func), Note: "innermost frame"})
 	}
 	proc := ""
 	if len(t.Ranks) > 0 {
@@ -234,7 +224,7 @@ func (e *eval) unclear() *candidate {
 		f.decide = []string{"the standard error of the server process and its exit code", "dmesg of the host at that time (oom-kill, Xid)"}
 	case e.l.Outcome == finding.Stalled:
 		f.id, f.title = "GEN-UNCLEAR-END", "the log ends without a trace "+phaseWords[e.l.Phase]
-		f.why = "No error line exists. Either the log was cut or is still growing, or the process hangs, or it was killed from outside (kernel OOM killer, a supervisor, a person): such a death leaves nothing in the server's own log."
+		f.why = e.noErrorWords() + " Either the log was cut or is still growing, or the process hangs, or it was killed from outside (kernel OOM killer, a supervisor, a person): such a death leaves nothing in the server's own log."
 		f.severity = finding.Warning
 		f.evidence = []finding.Evidence{last}
 		f.decide = []string{"is the process still alive? ps, then py-spy dump --pid of the stuck rank", "dmesg | grep -i -e oom -e xid at the time of the last line", "the exit code of the process or container (137: killed)"}
@@ -245,6 +235,13 @@ func (e *eval) unclear() *candidate {
 		f.decide = []string{"the standard error of the server process and its exit code", "dmesg of the host at that time (oom-kill, Xid)"}
 	}
 	return &candidate{fallback: f, role: Cause, confidence: finding.Possible, seq: e.l.LastSeq, basis: "no named error fits"}
+}
+
+func (e *eval) noErrorWords() string {
+	if e.l.ErrorLines == 0 {
+		return "No error line exists."
+	}
+	return fmt.Sprintf("None of the %d error-like lines names a cause.", e.l.ErrorLines)
 }
 
 func (e *eval) lastCluster() *launch.Cluster {
@@ -268,7 +265,7 @@ func (e *eval) stopped() *candidate {
 		}
 	}
 	for _, t := range e.l.Traces {
-		if !interruption(t) || len(f.evidence) >= maxEvidence {
+		if !t.Interrupted() || len(f.evidence) >= maxEvidence {
 			continue
 		}
 		for i := range t.Chain {

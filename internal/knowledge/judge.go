@@ -94,7 +94,7 @@ func (e *eval) rank(cands []*candidate) []*candidate {
 	slices.SortStableFunc(causes, e.before)
 	causes = e.foldSameTrace(causes, &later)
 	if len(causes) == 0 {
-		causes, later, remarks = e.promote(symptoms, later, append(suspects, remarks...))
+		causes, later, remarks = e.promote(symptoms, later, suspects, remarks)
 	}
 	if len(causes) == 0 {
 		causes = append(causes, e.unclear())
@@ -235,9 +235,9 @@ func (c *candidate) link() int {
 			return i
 		}
 	}
-	for i, copyOf := range c.trace.Copies {
-		if copyOf[0] <= line && line <= copyOf[1] {
-			return i % max(1, len(c.trace.Chain))
+	for _, same := range c.trace.Copies {
+		if same[0] <= line && line <= same[1] {
+			return 0 // an equal traceback of another rank: its chain is not kept
 		}
 	}
 	return len(c.trace.Chain)
@@ -274,9 +274,13 @@ func (e *eval) follows(c, root *candidate) bool {
 
 // promote finds a root when no cause is there: a symptom, else the earliest
 // consequence, is all that the log shows.
-func (e *eval) promote(symptoms, later, remarks []*candidate) (causes, rest, left []*candidate) {
+func (e *eval) promote(symptoms, later, suspects, remarks []*candidate) (causes, rest, left []*candidate) {
 	if len(symptoms) > 0 {
 		slices.SortStableFunc(symptoms, e.before)
+		for _, c := range symptoms {
+			c.confidence = finding.Possible
+			c.basis = "the symptom is all that the log shows; what led to it stands in no line"
+		}
 		return symptoms, later, remarks
 	}
 	if e.peerStopped() {
@@ -285,16 +289,16 @@ func (e *eval) promote(symptoms, later, remarks []*candidate) (causes, rest, lef
 	if len(later) > 0 && e.l.Outcome != finding.Stopped {
 		slices.SortStableFunc(later, e.before)
 		first := later[0]
-		first.below = nil
+		first.below, first.role = nil, Cause
 		first.confidence = finding.Possible
 		first.basis = "it is the first failure the log shows, although it usually follows from another one"
 		return []*candidate{first}, later[1:], remarks
 	}
-	if len(remarks) > 0 && e.l.Outcome != finding.Stopped {
-		first := remarks[0]
+	if both := append(suspects, remarks...); len(both) > 0 && e.l.Outcome != finding.Stopped {
+		first := both[0]
 		first.role, first.confidence = Suspect, finding.Possible
 		first.basis = "the log shows no failure; this is the only line in it that can explain one"
-		return []*candidate{first}, later, remarks[1:]
+		return []*candidate{first}, later, slices.DeleteFunc(remarks, func(c *candidate) bool { return c == first })
 	}
 	return nil, later, remarks
 }

@@ -115,7 +115,7 @@ func TestRanking(t *testing.T) {
 		{"a suspect of something else", []string{rule("FIRST", "suspect", "explains: [USR-OTHER-001]"), secondRule, rule("OTHER", "cause", "")}, start + says("FIRST", warn, " TP0") + second, []string{"USR-SECOND-001 cause likely"}},
 		{"a suspect of whatever happens, beside a cause", []string{rule("FIRST", "suspect", "explains: [symptom]"), secondRule}, start + says("FIRST", warn, " TP0") + second, []string{"USR-SECOND-001 cause likely", "USR-FIRST-001 cause likely"}},
 		{"a consequence below its cause, although earlier", []string{rule("FIRST", "consequence", ""), secondRule}, start + first + second, []string{"USR-SECOND-001 cause likely", "USR-FIRST-001 consequence likely of USR-SECOND-001"}},
-		{"a lone symptom", []string{rule("FIRST", "symptom", "")}, start + first, []string{"USR-FIRST-001 cause likely"}},
+		{"a lone symptom", []string{rule("FIRST", "symptom", "")}, start + first, []string{"USR-FIRST-001 cause possible"}},
 		{"a lone suspect", []string{rule("FIRST", "suspect", "explains: [USR-SECOND-001]"), secondRule}, start + says("FIRST", warn, " TP0") + sglSigquit, []string{"USR-FIRST-001 cause possible"}},
 		{"a latent fault beside the cause", []string{rule("FIRST", "latent", ""), secondRule}, start + first + second, []string{"USR-SECOND-001 cause likely", "USR-FIRST-001 latent likely"}},
 		{

@@ -1,12 +1,14 @@
 package knowledge
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"sort"
 	"strings"
 
+	"shakedown/internal/command"
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/launch"
@@ -51,7 +53,10 @@ func (e *eval) message(c *candidate) *finding.FindingMsg {
 		return m
 	}
 	r := c.rule
-	m.Title, m.Why, m.Cause, m.Decide, m.Sources = e.fillIn(r.Title, c), e.fillIn(oneLine(r.Why), c), r.Cause, e.fillAll(r.Decide, c), r.Sources
+	m.Title, m.Why, m.Cause, m.Decide, m.Sources = e.fillIn(r.Title, c, asIs), e.fillIn(oneLine(r.Why), c, asIs), r.Cause, e.fillAll(r.Decide, c), r.Sources
+	if values := mismatch(c.facts); values != "" {
+		m.Why += " Here: " + values + "."
+	}
 	m.Captures = captures(c)
 	for i := range r.Remedies {
 		if rem, ok := e.remedy(&r.Remedies[i], c); ok {
@@ -61,19 +66,39 @@ func (e *eval) message(c *candidate) *finding.FindingMsg {
 	return m
 }
 
+// mismatch spells out a setting on which the nodes of one launch disagree.
+func mismatch(facts []fact.Fact) string {
+	var parts []string
+	for _, f := range facts {
+		if f.Key == fact.Mismatch {
+			parts = append(parts, fmt.Sprintf("%s of %s is %s", f.Value, f.Rank, f.Unit))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // fillIn puts captures, and the model of the launch, into a text: "{need} GiB",
-// "{model}/config.json".
-func (e *eval) fillIn(text string, c *candidate) string {
+// "{model}/config.json". quote makes the values safe in a shell, for texts that
+// hold commands: they come from the log.
+func (e *eval) fillIn(text string, c *candidate, quote func(string) string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
+	var caps map[string]string
 	if lead := c.lead(); lead != nil {
-		for k, v := range lead.Caps {
-			text = strings.ReplaceAll(text, "{"+k+"}", v)
-		}
+		caps = lead.Caps
 	}
-	text = strings.ReplaceAll(text, "{model}", e.modelDir())
-	return placeholder.ReplaceAllString(text, "…") // a form of the line that lacks the value
+	return placeholder.ReplaceAllStringFunc(text, func(p string) string {
+		name := p[1 : len(p)-1]
+		v, ok := caps[name]
+		if !ok && name == "model" {
+			v, ok = e.modelDir(), true
+		}
+		if !ok {
+			return "…" // a form of the line that lacks the value
+		}
+		return quote(v)
+	})
 }
 
 // modelDir is the folder of the model, as far as the launch names one; a
@@ -89,10 +114,13 @@ func (e *eval) modelDir() string {
 // placeholder is a capture in a rule's text.
 var placeholder = regexp.MustCompile(`\{[a-z][a-z0-9_]*\}`)
 
+// asIs is for texts that nobody pastes into a shell.
+func asIs(s string) string { return s }
+
 func (e *eval) fillAll(texts []string, c *candidate) []string {
 	var out []string
 	for _, t := range texts {
-		out = append(out, e.fillIn(t, c))
+		out = append(out, e.fillIn(t, c, command.Quote))
 	}
 	return out
 }
@@ -115,16 +143,16 @@ func (e *eval) remedy(r *Remedy, c *candidate) (finding.Remedy, bool) {
 	if len(r.Engines) > 0 && !slices.Contains(r.Engines, e.l.EngineName()) || !e.all(r.When, c) {
 		return finding.Remedy{}, false
 	}
-	out := finding.Remedy{Title: e.fillIn(r.Title, c), Price: e.fillIn(r.Price, c), Text: e.fillIn(oneLine(r.Text), c), Decides: r.Decides, Env: map[string]string{}}
+	out := finding.Remedy{Title: e.fillIn(r.Title, c, asIs), Price: e.fillIn(r.Price, c, asIs), Text: e.fillIn(oneLine(r.Text), c, command.Quote), Decides: r.Decides, Env: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(r.Set)) {
-		v := e.fillIn(r.Set[name], c)
+		v := e.fillIn(r.Set[name], c, asIs)
 		out.Changes = append(out.Changes, finding.Change{Kind: "flag", Name: name, To: &v})
 	}
 	for _, name := range r.Unset {
 		out.Changes = append(out.Changes, finding.Change{Kind: "flag", Name: name})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-		v := e.fillIn(r.Env[name], c)
+		v := e.fillIn(r.Env[name], c, asIs)
 		out.Changes = append(out.Changes, finding.Change{Kind: "env", Name: name, To: &v})
 		out.Env[name] = v
 	}

@@ -17,6 +17,7 @@ import (
 	"shakedown/internal/finding"
 	"shakedown/internal/flags"
 	"shakedown/internal/launch"
+	"shakedown/internal/match"
 )
 
 // Role is the part a rule plays; see the package comment.
@@ -319,7 +320,7 @@ func (l Line) check() error {
 		return err
 	}
 	if l.Regex != "" {
-		if _, err := regexp.Compile(l.Regex); err != nil {
+		if err := match.CheckRegexp(l.Regex); err != nil {
 			return fmt.Errorf("anchor %q: %w", l.Anchor, err)
 		}
 	}
@@ -380,7 +381,7 @@ func (l Line) watch(r *Rule, g group, i int) *launch.Watch {
 	in, _ := launch.ParseWhere(l.In)
 	w := &launch.Watch{ID: r.ID, Anchor: l.Anchor, In: in, For: slices.Sorted(maps.Keys(r.Engines)), Slot: slot{r, g, i}}
 	if l.Regex != "" {
-		w.Regex = regexp.MustCompile(l.Regex)
+		w.Regex = match.NewRegexp(l.Regex)
 	}
 	for _, p := range l.Phase {
 		w.Phases = append(w.Phases, fact.Phase(p))
@@ -388,12 +389,20 @@ func (l Line) watch(r *Rule, g group, i int) *launch.Watch {
 	return w
 }
 
-// cycles finds rules that explain or depend on each other in a circle.
+// cycles finds rules that stand above each other in a circle, by what they
+// explain and by what they depend on.
 func (b *Base) cycles() []error {
 	const (
 		open = 1
 		done = 2
 	)
+	below := make(map[string][]string)
+	for _, r := range b.rules {
+		below[r.ID] = append(below[r.ID], r.Explains...)
+		for _, id := range r.DependsOn {
+			below[id] = append(below[id], r.ID)
+		}
+	}
 	state := make(map[string]int)
 	var errs []error
 	var visit func(id string, trail []string)
@@ -402,14 +411,12 @@ func (b *Base) cycles() []error {
 		case done:
 			return
 		case open:
-			errs = append(errs, fmt.Errorf("rules depend on each other in a circle: %s", strings.Join(append(trail, id), " -> ")))
+			errs = append(errs, fmt.Errorf("rules explain each other in a circle: %s", strings.Join(append(trail, id), " -> ")))
 			return
 		}
 		state[id] = open
-		if r, ok := b.byID[id]; ok {
-			for _, next := range r.DependsOn {
-				visit(next, append(trail, id))
-			}
+		for _, next := range below[id] {
+			visit(next, append(trail, id))
 		}
 		state[id] = done
 	}

@@ -146,7 +146,7 @@ func TestLoadErrors(t *testing.T) {
 		{"a rule below itself", system(with("depends_on: [USR-TEST-001]")), []string{"in a circle: USR-TEST-001 -> USR-TEST-001"}},
 		{
 			"a circle", system(numbered(1, "depends_on: [USR-TEST-002]"), numbered(2, "depends_on: [USR-TEST-003]"), numbered(3, "depends_on: [USR-TEST-001]")),
-			[]string{"in a circle: USR-TEST-001 -> USR-TEST-002 -> USR-TEST-003 -> USR-TEST-001"},
+			[]string{"in a circle: USR-TEST-001 -> USR-TEST-003 -> USR-TEST-002 -> USR-TEST-001"},
 		},
 		{
 			"all problems at once", system(numbered(1, "sincee: x"), numbered(2, "when: [{is: x}]"), numbered(3, "")),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"shakedown/internal/launch"
+	"shakedown/internal/launchtest"
 )
 
 // Bounds of one launch, as the package promises them.
@@ -72,7 +73,7 @@ func TestBounds(t *testing.T) {
 		check func(t *testing.T, l *launch.Launch)
 	}{
 		{"known lines", sglDump + strings.Repeat(mile, many), func(t *testing.T, l *launch.Launch) {
-			evs := l.EventsOf("SGL-LOAD-BEGIN")
+			evs := launchtest.Events(l, "SGL-LOAD-BEGIN")
 			if len(evs) != eventsPerWatch || l.Counts[evs[0].Watch] != many {
 				t.Errorf("%d events kept of %d counted, want %d of %d", len(evs), l.Counts[evs[0].Watch], eventsPerWatch, many)
 			}
@@ -106,7 +107,7 @@ func TestBounds(t *testing.T) {
 			}
 		}},
 		{"a line of a megabyte", sglDump + "[2026-03-01 10:00:11 TP0] Load weight begin. avail mem=78.40 GB" + strings.Repeat(" x", 1<<19) + "\n" + sglLoaded, func(t *testing.T, l *launch.Launch) {
-			if len(l.Milestones) != 2 || len(l.EventsOf("SGL-LOAD-BEGIN")[0].Text) > quoteBytes {
+			if len(l.Milestones) != 2 || len(launchtest.Events(l, "SGL-LOAD-BEGIN")[0].Text) > quoteBytes {
 				t.Errorf("%d milestones", len(l.Milestones))
 			}
 		}},

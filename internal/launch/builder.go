@@ -42,6 +42,7 @@ type Builder struct {
 	inTrace    bool
 	marks      map[int]int // place of the headers and exception lines of unfinished tracebacks
 
+	cut      bool   // the launch was handed out before the file went on (Cut)
 	lastNo   int    // last non-blank line that is no prose
 	prevNo   int    // the one before it
 	lastText []byte // its text
@@ -68,7 +69,7 @@ type Told struct {
 
 // NewBuilder starts a file.
 func NewBuilder(x *Index, file string, told Told, done func(*Launch)) *Builder {
-	return &Builder{index: x, file: file, forced: told.Engine, engine: told.Engine, told: told.Facts, done: done, tracker: new(logstream.Tracker), marks: make(map[int]int)}
+	return &Builder{index: x, file: file, forced: told.Engine, engine: told.Engine, told: told.Facts, done: done, tracker: new(logstream.Tracker), marks: make(map[int]int), tbPrefix: logstream.Prefix{Rank: logstream.NoRank}}
 }
 
 // Block reads one block with the anchors found in it (Index.Scan of its Data).
@@ -142,15 +143,8 @@ func (b *Builder) serve(no int, text []byte) bool {
 	l.LastSeq = b.seq
 	b.seq++
 	l.served(b, no, text)
-	l.phase = laterPhase(l.phase, fact.Runtime)
+	l.serving()
 	return true
-}
-
-func laterPhase(a, b fact.Phase) fact.Phase {
-	if b.Order() > a.Order() {
-		return b
-	}
-	return a
 }
 
 func clip(b []byte, n int) []byte {
@@ -178,7 +172,7 @@ func (b *Builder) guessEngine(hits Hits) *engine.Engine {
 }
 
 func (b *Builder) blank(no int) {
-	class := b.tracker.Feed(no, logstream.Prefix{}, nil)
+	class := b.tracker.Feed(no, logstream.Prefix{Rank: logstream.NoRank}, nil)
 	b.inTrace = inTraceback(class) || b.tracker.Pending()
 	b.takeTraces()
 }
@@ -302,7 +296,7 @@ func (b *Builder) segment(no int, seg, raw []byte, hits Hits) {
 	if class == logstream.ClassTraceback || class == logstream.ClassException {
 		b.marks[no] = b.seq
 	}
-	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class)}
+	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class, p.Len > 0)}
 	if inTraceback(class) && p.Len == 0 {
 		ctx.p = b.tbPrefix
 		ctx.p.Len = 0
@@ -425,12 +419,12 @@ func (b *Builder) engineLine(c *lineContext, w *Watch) bool {
 			return false
 		}
 	}
-	if c.where&w.In == 0 {
+	if c.where&w.In == 0 || ln.Alone && string(bytes.TrimSpace(c.text)) != w.Anchor {
 		return false
 	}
 	caps, ok := matchAny(w.Patterns, c.seg)
 	if !ok {
-		if c.where&(InLog|InOutput) != 0 {
+		if w.Engine != nil && c.where&(InLog|InOutput) != 0 {
 			b.cur.noteDrift(w, fact.Pos{File: b.file, Line: c.no}, c.raw)
 		}
 		return false

@@ -10,6 +10,7 @@ import (
 	"shakedown/internal/command"
 	"shakedown/internal/engine"
 	"shakedown/internal/fact"
+	"shakedown/internal/finding"
 )
 
 // Join puts the launches of several files together: the files of the nodes,
@@ -19,6 +20,10 @@ import (
 func Join(all []*Launch) []*Launch {
 	var out []*Launch
 	used := make(map[*Launch]bool)
+	nodes := make(map[*Launch]node, len(all))
+	for _, l := range all {
+		nodes[l] = nodeOf(l)
+	}
 	for i, l := range all {
 		if used[l] {
 			continue
@@ -26,7 +31,7 @@ func Join(all []*Launch) []*Launch {
 		parts := []*Launch{l}
 		files := map[string]bool{l.Files[0].Name: true}
 		for _, m := range all[i+1:] {
-			if used[m] || files[m.Files[0].Name] || !together(parts, m) {
+			if used[m] || files[m.Files[0].Name] || !together(l, m, nodes[l], nodes[m]) {
 				continue
 			}
 			used[m], files[m.Files[0].Name] = true, true
@@ -109,13 +114,13 @@ func nodeOf(l *Launch) node {
 // started by hand is minutes late, not hours.
 const maxGap = 2 * 3600
 
-// together tells whether m is another part of the launch that parts form.
-func together(parts []*Launch, m *Launch) bool {
-	a, b := nodeOf(parts[0]), nodeOf(m)
-	if parts[0].Engine != m.Engine && a.role == "" && b.role == "" {
-		return false
+// together tells whether two launches are parts of one, by what their files say
+// of their place.
+func together(l, m *Launch, a, b node) bool {
+	if a.count < 2 && b.count < 2 && (a.role == "" || b.role == "") {
+		return false // the common case of a folder of unrelated logs
 	}
-	if !near(parts[0].Files[0], m.Files[0]) {
+	if l.Engine != m.Engine && a.role == "" && b.role == "" || !near(l.Files[0], m.Files[0]) {
 		return false
 	}
 	if a.role != "" && b.role != "" && a.role != b.role {
@@ -159,6 +164,9 @@ func merge(parts []*Launch) *Launch {
 		p.Files[0].Role = roleName(nodes[i], i)
 		p.Files[0].Ended = p.endWords()
 		p.Files[0].Ready = p.ReadySeq >= 0
+		if p.Outcome == finding.Failed && p.FailSeq < 0 {
+			p.FailSeq = p.failPlace() // it failed by itself, whatever its peers did
+		}
 	}
 	renumber(parts)
 	for _, p := range parts[1:] {
@@ -168,6 +176,21 @@ func merge(parts []*Launch) *Launch {
 	l.contradictions(parts, nodes)
 	l.missing(nodes)
 	return l
+}
+
+// failPlace is where a part that never got ready shows its failure: at its first
+// exception that is no interruption, else at its last error-like line; -1 when it
+// shows none.
+func (l *Launch) failPlace() int {
+	for _, t := range l.Traces {
+		if !t.Interrupted() {
+			return t.Seq
+		}
+	}
+	if n := len(l.Clusters); n > 0 {
+		return l.Clusters[n-1].Seq
+	}
+	return -1
 }
 
 func roleName(n node, i int) string {
@@ -251,6 +274,11 @@ func (l *Launch) timeline() []stamp {
 			out = append(out, stamp{l.Milestones[i].Seq, t.Sec})
 		}
 	}
+	for _, t := range l.Traces {
+		if !t.Time.IsZero() {
+			out = append(out, stamp{t.Seq, t.Time.Sec})
+		}
+	}
 	slices.SortFunc(out, func(a, b stamp) int { return cmp.Compare(a.seq, b.seq) })
 	return out
 }
@@ -272,7 +300,15 @@ func (l *Launch) absorb(p *Launch) {
 	l.ErrorLines += p.ErrorLines
 	l.ErrorSeqs = append(l.ErrorSeqs, p.ErrorSeqs...)
 	l.Served += p.Served
+	l.Answered += p.Answered
 	l.servedAfterFail += p.servedAfterFail
+	for w, d := range p.drift {
+		if mine := l.drift[w]; mine != nil {
+			mine.Count += d.Count
+		} else {
+			l.drift[w] = d
+		}
+	}
 	if l.Version == "" {
 		l.Version = p.Version
 	}
@@ -346,7 +382,7 @@ const StoppedOutside = "stopped from outside"
 // endWords say how the processes of one file ended.
 func (l *Launch) endWords() string {
 	switch {
-	case l.FailSeq >= 0 || len(l.Traces) > 0 && l.ReadySeq < 0 && !l.Traces[0].interrupt():
+	case l.FailSeq >= 0 || len(l.Traces) > 0 && l.ReadySeq < 0 && !l.Traces[0].Interrupted():
 		return "failed"
 	case l.StopSeq >= 0:
 		return StoppedOutside

@@ -11,6 +11,7 @@ import (
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/launch"
+	"shakedown/internal/launchtest"
 )
 
 // nodeCommand is the command of one SGLang node of two.
@@ -163,7 +164,7 @@ func TestJoinedOrder(t *testing.T) {
 		}
 		last, lines[ev.Pos.File] = ev.Seq, ev.Pos.Line
 	}
-	quits := l.EventsOf("SGL-WRAP-SIGQUIT-CHILD")
+	quits := launchtest.Events(l, "SGL-WRAP-SIGQUIT-CHILD")
 	if len(quits) != 2 || quits[0].Pos.File != "b.log" || quits[1].Pos.File != "a.log" {
 		t.Fatalf("failures %+v, want the second node's first", quits)
 	}

@@ -5,8 +5,9 @@
 // launch ended, and joins the files of several nodes into one launch.
 //
 // It reads and does not judge: what an event means for the user is the
-// business of packages ledger and knowledge. Everything kept is bounded, so a
-// launch costs a few hundred kilobytes at most however long its log is.
+// business of packages ledger and knowledge. Everything kept is bounded by line
+// length and number (see the constants below), so that a launch costs a few
+// hundred kilobytes with real logs, and a bounded amount with any.
 //
 // Terms: a watch is a line somebody wants to know about (a known line of an
 // engine, or a line of a rule); an event is an occurrence of a watch.
@@ -28,6 +29,7 @@ import (
 const (
 	maxEventsPerWatch = 40
 	maxTracebacks     = 96
+	maxCopies         = 256 // places of equal tracebacks: more ranks than any node has
 	maxClusters       = 400
 	maxMilestones     = 400
 	maxText           = 4 << 10 // bytes of a quoted line
@@ -149,8 +151,6 @@ type Launch struct {
 	LastServed int // Seq of the last sign of service, -1
 	Outcome    finding.Outcome
 	Phase      fact.Phase // where it ended
-	CutStart   bool       // begins in the middle of a launch
-	Restarted  bool       // another launch follows in the same file
 	Missing    []string   // nodes whose log was not given
 
 	headless        bool // ReadySeq is that of a node without a front end
@@ -196,17 +196,6 @@ func (l *Launch) Drifts() []*Drift {
 		out = append(out, d)
 	}
 	sortDrifts(out)
-	return out
-}
-
-// Events of one watch id, in order.
-func (l *Launch) EventsOf(id string) []*Event {
-	var out []*Event
-	for i := range l.Events {
-		if l.Events[i].Watch.ID == id {
-			out = append(out, &l.Events[i])
-		}
-	}
 	return out
 }
 

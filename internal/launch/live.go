@@ -34,8 +34,10 @@ func (b *Builder) Live() (v Live, ok bool) {
 }
 
 // Cut hands out the current launch although the file goes on: nothing more is
-// expected of it.
+// expected of it. Lines that come late all the same belong to it and are passed
+// over, until a server starts again.
 func (b *Builder) Cut() {
 	b.endTraces()
 	b.finish()
+	b.cut = true
 }

@@ -116,13 +116,13 @@ func TestPhaseOfRank(t *testing.T) {
 	all := launchtest.Read(t, x, "server.log", launch.Told{}, sglDump+sglLoad+sglLoaded+
 		"[2026-03-01 10:00:31 TP0] where am I?\n[2026-03-01 10:00:31 TP1] where am I?\n[2026-03-01 10:00:31] where am I?\n")
 	var got []string
-	for _, ev := range all[0].EventsOf(w.ID) {
+	for _, ev := range launchtest.Events(all[0], w.ID) {
 		got = append(got, ev.Proc()+" "+string(ev.Phase))
 	}
 	if want := []string{"TP0 kv-alloc", "TP1 load", " kv-alloc"}; !slices.Equal(got, want) {
 		t.Errorf("phases %q, want %q", got, want)
 	}
-	if n := len(all[0].EventsOf(late.ID)); n != 2 {
+	if n := len(launchtest.Events(all[0], late.ID)); n != 2 {
 		t.Errorf("a rule about one phase counted %d lines, want 2", n)
 	}
 }

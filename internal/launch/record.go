@@ -20,8 +20,10 @@ func procKey(p logstream.Prefix) string {
 
 // phaseFor is the phase of the process that wrote a line.
 func (l *Launch) phaseFor(p logstream.Prefix) fact.Phase {
-	if ph, ok := l.phaseOf[procKey(p)]; ok {
-		return ph
+	if len(l.phaseOf) > 0 {
+		if ph, ok := l.phaseOf[procKey(p)]; ok {
+			return ph
+		}
 	}
 	return l.phase
 }
@@ -38,6 +40,16 @@ func (l *Launch) enter(p logstream.Prefix, ph fact.Phase) {
 	}
 }
 
+// serving enters the run time, and all ranks with it: a server that answers is
+// past its start.
+func (l *Launch) serving() {
+	if l.phase.Order() >= fact.Runtime.Order() {
+		return
+	}
+	l.phase = fact.Runtime
+	clear(l.phaseOf)
+}
+
 // touch notes the time stamps of a file.
 func (l *Launch) touch(file string, t logstream.Time) {
 	if t.IsZero() {
@@ -52,7 +64,7 @@ func (l *Launch) touch(file string, t logstream.Time) {
 
 func (l *Launch) lastEventLine() int { return l.lastLine }
 
-func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps match.Captures) {
+func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps map[string]string) {
 	l.lastLine = c.no
 	l.Counts[w]++
 	if l.Counts[w] > maxEventsPerWatch {
@@ -60,13 +72,7 @@ func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps match.Captures
 	}
 	e := Event{
 		Watch: w, Pos: fact.Pos{File: b.file, Line: c.no}, Seq: b.seq - 1, Time: c.p.Time, Tag: c.p.Tag, PID: c.p.PID,
-		Rank: c.p.Rank, Level: c.p.Level, Code: c.p.Code, Phase: l.phaseFor(c.p), Class: c.class, Noise: c.noise, Text: quote(c),
-	}
-	if len(caps) > 0 {
-		e.Caps = make(map[string]string, len(caps))
-		for _, k := range caps {
-			e.Caps[k.Name] = k.Value
-		}
+		Rank: c.p.Rank, Level: c.p.Level, Code: c.p.Code, Phase: l.phaseFor(c.p), Class: c.class, Noise: c.noise, Text: quote(c), Caps: caps,
 	}
 	l.Events = append(l.Events, e)
 }
@@ -75,32 +81,35 @@ func (l *Launch) event(b *Builder, c *lineContext, w *Watch, caps match.Captures
 // segment, else the segment itself (a line of progress bars is no evidence).
 func quote(c *lineContext) string {
 	t := c.seg
-	if len(c.raw) <= len(c.seg)+64 && !bytes.ContainsAny(c.raw, "\r\x1b") {
+	if len(c.raw) != len(c.seg) && len(c.raw) <= len(c.seg)+64 && !bytes.ContainsAny(c.raw, "\r\x1b") {
 		t = c.raw
 	}
-	return strings.TrimRight(string(clip(t, maxText)), " \t\r")
+	return string(bytes.TrimRight(clip(t, maxText), " \t\r"))
 }
 
 // apply gives an engine's line its meaning.
-func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures) {
+func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures, byName map[string]string) {
 	ln := w.Line
 	pos := fact.Pos{File: b.file, Line: c.no}
-	for k, tmpl := range ln.Facts {
-		if v, ok := match.Expand(tmpl, caps); ok && strings.TrimSpace(v) != "" {
-			v = strings.TrimSpace(v)
-			l.addFact(fact.Fact{Key: k, Value: v, Pos: pos, Rank: c.p.Rank.String()})
+	for _, f := range w.facts {
+		if v, ok := match.Expand(f.value, caps); ok && strings.TrimSpace(v) != "" {
+			l.addFact(fact.Fact{Key: f.key, Value: strings.TrimSpace(v), Pos: pos, Rank: c.p.Rank.String()})
 		}
 	}
 	seq := b.seq - 1
+	if l.phase == "" && (ln.Kind == engine.Banner || ln.Kind == engine.Choice) {
+		l.phase = fact.Args
+	}
 	switch ln.Kind {
 	case engine.Mile, engine.Ready:
 		l.enter(c.p, ln.Phase)
 		b.note(w, c)
 		if len(l.Milestones) < maxMilestones {
-			l.Milestones = append(l.Milestones, Milestone{Line: ln, Pos: pos, Seq: seq, Time: c.p.Time, Proc: procKey(c.p), Phase: ln.Phase, Caps: l.capsOf(caps)})
+			l.Milestones = append(l.Milestones, Milestone{Line: ln, Pos: pos, Seq: seq, Time: c.p.Time, Proc: procKey(c.p), Phase: ln.Phase, Caps: byName})
 		}
 		if ln.Kind == engine.Ready && l.ReadySeq < 0 {
 			l.ReadySeq, l.ReadyPos = seq, pos
+			clear(l.phaseOf) // all ranks are ready with it
 		}
 	case engine.Symptom:
 		if l.SymptomSeq < 0 {
@@ -117,7 +126,8 @@ func (l *Launch) apply(b *Builder, c *lineContext, w *Watch, caps match.Captures
 	}
 }
 
-func (l *Launch) capsOf(caps match.Captures) map[string]string {
+// byName makes a map of captures, nil when there are none.
+func byName(caps match.Captures) map[string]string {
 	if len(caps) == 0 {
 		return nil
 	}
@@ -181,6 +191,9 @@ func (l *Launch) addDump(b *Builder, d DumpAt) {
 		return
 	}
 	l.Dumps = append(l.Dumps, d)
+	if l.phase == "" {
+		l.phase = fact.Args
+	}
 	if l.Engine == nil {
 		return
 	}
@@ -248,12 +261,14 @@ func (l *Launch) trace(b *Builder, tb logstream.Traceback) {
 	if t := l.traceBy[key]; t != nil {
 		t.Count++
 		t.addRank(proc)
-		t.Copies = append(t.Copies, [2]int{tb.First, tb.Last})
+		if len(t.Copies) < maxCopies {
+			t.Copies = append(t.Copies, [2]int{tb.First, tb.Last})
+		}
 		return
 	}
 	t := &Trace{Traceback: tb, File: b.file, Seq: b.placeOf(&tb), Phase: l.phaseFor(logstream.Prefix{Rank: tb.Rank, Tag: tb.Tag}), Count: 1}
 	t.addRank(proc)
-	if t.interrupt() {
+	if t.Interrupted() {
 		l.interrupted(t)
 	}
 	if len(l.Traces) >= maxTracebacks {
@@ -282,7 +297,7 @@ func (l *Launch) interrupted(t *Trace) {
 	if l.StopSeq < 0 || t.Seq < l.StopSeq {
 		l.StopSeq, l.StopPos = t.Seq, fact.Pos{File: t.File, Line: t.Chain[0].At}
 	}
-	if above := t.First - l.failLine; l.FailSeq >= 0 && 0 <= above && above <= 2 {
+	if above := t.First - l.failLine; l.FailSeq >= 0 && 0 <= above && above <= 2 && !l.exceptionBefore(t.Seq) {
 		l.FailSeq = -1
 	}
 }

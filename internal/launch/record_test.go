@@ -142,7 +142,7 @@ RuntimeError: orca_kernel has no variant
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("events of rules (the dump is known as settings and never searched): %s", d)
 	}
-	if d := cmp.Diff(map[string]string{"need": "9", "have": "8"}, l.EventsOf("USR-TEST-001")[0].Caps); d != "" {
+	if d := cmp.Diff(map[string]string{"need": "9", "have": "8"}, launchtest.Events(l, "USR-TEST-001")[0].Caps); d != "" {
 		t.Error(d)
 	}
 }

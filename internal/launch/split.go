@@ -2,7 +2,9 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 
 	"shakedown/internal/engine"
 	"shakedown/internal/fact"
@@ -25,6 +27,9 @@ func (b *Builder) split(c *lineContext, ws []*Watch) {
 		b.engine = marker.Engine
 	}
 	if b.cur == nil {
+		if b.cut && marker == nil && b.pending == nil {
+			return // the late last lines of a launch that is judged already
+		}
 		if marker != nil || b.opens(c, ws) {
 			b.begin(b.firstLineFor(c.no))
 			b.note(marker, c)
@@ -46,6 +51,8 @@ func (b *Builder) split(c *lineContext, ws []*Watch) {
 		b.restart(c.no)
 	case l.Engine != marker.Engine && len(l.Milestones) == 0:
 		l.Engine = marker.Engine
+	case l.Engine != marker.Engine && startsServer(marker) && l.ReadySeq >= 0:
+		b.restart(c.no)
 	}
 	b.note(marker, c)
 }
@@ -174,7 +181,6 @@ func (b *Builder) restart(no int) {
 		b.begin(first)
 		return
 	}
-	b.cur.Restarted = true
 	last := b.prevNo
 	if b.commandAfterLaunch() {
 		last = b.cur.lastEventLine()
@@ -194,16 +200,17 @@ func (b *Builder) begin(first int) {
 		Files: []*File{f}, Engine: b.engineNow(),
 		ReadySeq: -1, FailSeq: -1, StopSeq: -1, LastServed: -1, SymptomSeq: -1,
 		Counts: make(map[*Watch]int), cluster: make(map[string]*Cluster), phaseOf: make(map[string]fact.Phase),
-		phase: fact.Args, drift: make(map[*Watch]*Drift), traceBy: make(map[string]*Trace), seen: make(map[string][]logstream.Time),
+		drift: make(map[*Watch]*Drift), traceBy: make(map[string]*Trace), seen: make(map[string][]logstream.Time),
 	}
 	if b.pending != nil {
 		f.Command, f.CommandPos, f.CommandText = b.pending, b.pendingPos, b.pendingTxt
 		if l.Engine == nil {
 			l.Engine = b.engineByName(b.pending.Engine)
 		}
+		l.phase = fact.Args
 		b.pending = nil
 	}
-	b.cur, b.seq = l, 0
+	b.cur, b.seq, b.cut = l, 0, false
 	for _, f := range b.told {
 		l.addFact(f)
 	}
@@ -259,6 +266,10 @@ func (l *Launch) hasKind(kinds ...engine.Kind) bool {
 // line may reach: a usage text and its error.
 const maxRefusal = 120
 
+// aTail is how many signs of service make a launch of a log that shows nothing
+// else: the tail of a server that is up.
+const aTail = 5
+
 // worth tells a launch from text that merely mentions one. told: the user named
 // the engine, so that any line somebody knows is enough.
 func (l *Launch) worth(told bool) bool {
@@ -268,7 +279,7 @@ func (l *Launch) worth(told bool) bool {
 	if l.hasKind(engine.Mile, engine.Banner, engine.Ready, engine.Choice, engine.Wrapper, engine.Fatal, engine.Symptom, engine.Exit, engine.Stop) {
 		return true
 	}
-	if len(l.Traces) > 0 || len(l.Dumps) > 0 || told && len(l.Events)+l.ErrorLines > 0 {
+	if len(l.Traces) > 0 || len(l.Dumps) > 0 || l.Served >= aTail || told {
 		return true
 	}
 	// A command that was refused at once leaves a line or two.
@@ -300,6 +311,9 @@ func (l *Launch) decide() {
 	}
 	if l.FailSeq < 0 && l.SymptomSeq >= 0 && !(l.ReadySeq >= 0 && l.LastServed > l.SymptomSeq) {
 		l.FailSeq = l.SymptomSeq // nothing shows that the server lived on
+	}
+	if l.FailSeq < 0 && l.ReadySeq >= 0 {
+		l.FailSeq = l.deathAfterReady()
 	}
 	failed := l.FailSeq >= 0
 	if !failed && l.ReadySeq < 0 {
@@ -369,6 +383,24 @@ func (l *Launch) orderlyExit() {
 	}
 }
 
+// deathAfterReady finds the first exception that ended a process of the engine
+// in service, -1 when there is none. An exception of the front end ends one
+// request and not the server.
+func (l *Launch) deathAfterReady() int {
+	for _, t := range l.Traces {
+		proc := t.Rank.String()
+		ofEngine := proc != "" || t.Tag != "" && !strings.HasPrefix(t.Tag, frontEnd)
+		if t.Seq > l.ReadySeq && ofEngine && !t.Interrupted() && !l.Survived(t.Seq, t.File, cmp.Or(proc, t.Tag)) {
+			return t.Seq
+		}
+	}
+	return -1
+}
+
+// frontEnd begins the process tags of vLLM's HTTP servers (APIServer,
+// ApiServer_0).
+const frontEnd = "A"
+
 // diesUnready: a launch that never got ready has failed when an exception or a
 // native death stands after its last milestone.
 func (l *Launch) diesUnready() bool {
@@ -392,15 +424,15 @@ func (l *Launch) diesUnready() bool {
 // failureBefore: a real exception stands before seq and nothing shows that the
 // server survived it.
 func (l *Launch) failureBefore(seq int) bool {
-	if l.FailSeq >= 0 && l.FailSeq < seq {
-		return true
-	}
-	for _, t := range l.Traces {
-		if t.Seq < seq && !t.interrupt() && !l.Survived(t.Seq, t.File, t.Rank.String()) {
-			return true
-		}
-	}
-	return false
+	return l.FailSeq >= 0 && l.FailSeq < seq || l.exceptionBefore(seq)
+}
+
+// exceptionBefore: an exception that is no interruption stands before seq, and
+// nothing shows that its process survived it.
+func (l *Launch) exceptionBefore(seq int) bool {
+	return slices.ContainsFunc(l.Traces, func(t *Trace) bool {
+		return t.Seq < seq && !t.Interrupted() && !l.Survived(t.Seq, t.File, t.Rank.String())
+	})
 }
 
 // Survived tells whether the process proc of a file's server made progress after
@@ -425,12 +457,17 @@ const livesOn = 4
 // Anyone stands for all processes of a launch.
 const Anyone = "*"
 
-func (t *Trace) interrupt() bool {
+// Interrupted: the traceback shows an interruption from outside. What ended the
+// call decides: a cancellation inside the chain of a time-out is none, and
+// neither is a program that exits by itself.
+func (t *Trace) Interrupted() bool {
+	if len(t.Chain) == 0 {
+		return false
+	}
 	for i := range t.Chain {
-		switch t.Chain[i].Type {
-		case "KeyboardInterrupt", "asyncio.exceptions.CancelledError", "CancelledError", "SystemExit":
+		if t.Chain[i].Type == "KeyboardInterrupt" {
 			return true
 		}
 	}
-	return false
+	return strings.HasSuffix(t.Chain[len(t.Chain)-1].Type, "CancelledError")
 }

@@ -48,7 +48,12 @@ func ParseWhere(names []string) (Where, error) {
 	return w, nil
 }
 
-func whereOf(c logstream.Class) Where {
+// whereOf is the place of a line. The header of a traceback is a log line when
+// something stands before it: "Scheduler hit an exception: Traceback ...".
+func whereOf(c logstream.Class, prefixed bool) Where {
+	if c == logstream.ClassTraceback && prefixed {
+		return InLog
+	}
 	switch c {
 	case logstream.ClassException, logstream.ClassContinuation:
 		return InException
@@ -80,8 +85,6 @@ type Watch struct {
 
 	// Slot is the place of this watch in the rule that owns it.
 	Slot any
-
-	order int
 }
 
 // wake are literals that make a line worth a closer look although no watch
@@ -134,7 +137,6 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 		return &x.uses[id]
 	}
 	add := func(w *Watch) {
-		w.order = len(x.watches)
 		x.watches = append(x.watches, w)
 		u := use(w.Anchor)
 		u.watches = append(u.watches, w)
@@ -157,6 +159,13 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 				u.sign, u.weight = e, 2
 			}
 		}
+	}
+	for i := range engine.Native {
+		w, err := lineWatch(nil, &engine.Native[i])
+		if err != nil {
+			return nil, err
+		}
+		add(w)
 	}
 	for _, w := range rules {
 		add(w)
@@ -181,7 +190,7 @@ func lineWatch(e *engine.Engine, l *engine.Line) (*Watch, error) {
 	for _, p := range l.Patterns {
 		pat, err := match.ParsePattern(p)
 		if err != nil {
-			return nil, fmt.Errorf("%s line %s: %w", e.Name, l.ID, err)
+			return nil, fmt.Errorf("line %s: %w", l.ID, err)
 		}
 		w.Patterns = append(w.Patterns, pat)
 	}

@@ -44,3 +44,14 @@ func Read(t testing.TB, x *launch.Index, file string, told launch.Told, text str
 		blk.Release()
 	}
 }
+
+// Events lists the occurrences of one watch, in order.
+func Events(l *launch.Launch, id string) []*launch.Event {
+	var found []*launch.Event
+	for i := range l.Events {
+		if l.Events[i].Watch.ID == id {
+			found = append(found, &l.Events[i])
+		}
+	}
+	return found
+}

@@ -139,20 +139,29 @@ func (g *Ledger) dumps(l *launch.Launch) {
 		for _, s := range d.Settings {
 			e := g.entry(s.Name)
 			if d.Effective {
-				e.Effective, e.Known = s.Value, true
+				v := shown(s.Name, s.Value)
+				e.Effective, e.Known = v, true
 				if len(e.Because) == 0 {
-					e.Because = []finding.Evidence{withText(ev, s.Name+"="+s.Value)}
+					e.Because = []finding.Evidence{withText(ev, s.Name+"="+v)}
 				}
 				continue
 			}
-			v := s.Value
+			v := shown(s.Name, s.Value)
 			e.Asked = finding.Asked{Known: true, Value: &v}
-			e.Because = append(e.Because, withText(ev, s.Name+"="+s.Value))
+			e.Because = append(e.Because, withText(ev, s.Name+"="+v))
 		}
 		if !d.Effective {
 			g.asks = true
 		}
 	}
+}
+
+// shown is a value as the ledger keeps it: a secret is none of its business.
+func shown(name, value string) string {
+	if command.SecretName(name) && !open(value) {
+		return "***"
+	}
+	return value
 }
 
 func withText(ev finding.Evidence, text string) finding.Evidence {
@@ -202,7 +211,7 @@ func (g *Ledger) command(eng *engine.Engine, cmd *command.Command, pos finding.E
 	if cmd == nil || g.Table == nil {
 		return
 	}
-	parsed, problems := g.Table.Parse(cmd.Options())
+	parsed, problems := g.Table.Parse(cmd.Redacted().Options())
 	g.Problems = problems
 	g.asks = true
 	for _, a := range parsed.Args {

@@ -15,6 +15,10 @@ const blockSize = 1 << 20
 // configuration dump, has 14,000 bytes.
 const defaultMaxLine = 1 << 20
 
+// usualLines is how many lines a block has room for at first: server logs have
+// more than 80 bytes a line.
+const usualLines = blockSize / 80
+
 // maxBlockLines bounds the line table of a block of very short lines.
 const maxBlockLines = 1 << 16
 
@@ -92,6 +96,9 @@ func newBlock(size int) *Block {
 		b.raw = make([]byte, 0, size)
 	}
 	b.raw, b.text, b.Data = b.raw[:0], b.text[:0], nil
+	if b.Lines == nil {
+		b.Lines = make([]LineRef, 0, usualLines)
+	}
 	b.Lines, b.wrapped = b.Lines[:0], b.wrapped[:0]
 	return b
 }

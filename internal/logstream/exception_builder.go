@@ -3,7 +3,6 @@ package logstream
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // builder collects one traceback.
@@ -244,7 +243,10 @@ func (b *builder) finish() Traceback {
 // announcesTraceback is true for a line that Python prints above a traceback to
 // say where it comes from.
 func announcesTraceback(text []byte) bool {
-	s := string(text[:min(len(text), 80)])
-	return strings.HasPrefix(s, "Exception ignored in") || strings.HasPrefix(s, "Exception in thread") ||
-		strings.HasPrefix(s, "Process ") || strings.HasPrefix(s, "--- Logging error ---")
+	for _, start := range [...]string{"Exception ignored in", "Exception in thread", "Process ", "--- Logging error ---"} {
+		if bytes.HasPrefix(text, []byte(start)) {
+			return true
+		}
+	}
+	return false
 }

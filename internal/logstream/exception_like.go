@@ -19,6 +19,22 @@ func IsErrorLike(p Prefix, text []byte) bool {
 	return isShellReport(text) || hasPhrase(text) || hasWord(text, isErrorWord)
 }
 
+// ErrorSigns are literals of which one stands in every text that IsErrorLike
+// takes for an error by its words, that is without a level of Error or above.
+// A caller that searches for many literals at once can spare the call for the
+// other lines.
+func ErrorSigns() []string {
+	signs := []string{
+		"Error:", "Error(", "Exception:", "Exception(", // isExceptionWord
+		"error:", "exception:", "panic:", "PANIC:", "ERROR", "FATAL", "Fatal", "fatal", "Aborting", "aborting", // isErrorWord
+		"ssert", "SSERT", // isAssertion
+	}
+	for _, phrase := range fatalPhrases {
+		signs = append(signs, string(phrase))
+	}
+	return append(signs, shellReports[:]...)
+}
+
 // dumpSigns are the literals of configuration dumps and argument lists, which
 // hold settings named after every kind of failure.
 var dumpSigns = [][]byte{
@@ -118,9 +134,12 @@ func isNamePart(before, behind []byte) bool {
 // isAssertion is true for "Assertion `x' failed", "GGML_ASSERT(x) failed" and
 // "assert: ...".
 func isAssertion(word, behind []byte) bool {
-	const assert = "assert"
-	if len(word) < len(assert) || !bytes.EqualFold(word[len(word)-len(assert):], []byte(assert)) && !bytes.EqualFold(word, []byte("assertion")) {
-		return false
+	switch string(word) {
+	case "assertion", "Assertion", "ASSERTION":
+	default:
+		if tail := word[max(0, len(word)-len("assert")):]; string(tail) != "assert" && string(tail) != "Assert" && string(tail) != "ASSERT" {
+			return false
+		}
 	}
 	return len(behind) > 0 && behind[0] == ':' || bytes.Contains(behind[:min(len(behind), maxAssertion)], []byte("failed"))
 }

@@ -85,9 +85,11 @@ func exceptionHead(text []byte) (class, message []byte, ok bool) {
 	return nil, nil, false
 }
 
-// isShellReport is true for what a shell prints when a process dies.
+// shellReports are what a shell prints when a process dies.
+var shellReports = [...]string{"Killed", "Aborted", "Segmentation fault", "Bus error", "Illegal instruction", "Terminated", "Trace/breakpoint trap"}
+
 func isShellReport(text []byte) bool {
-	for _, report := range [...]string{"Killed", "Aborted", "Segmentation fault", "Bus error", "Illegal instruction", "Terminated", "Trace/breakpoint trap"} {
+	for _, report := range shellReports {
 		if rest, ok := bytes.CutPrefix(text, []byte(report)); ok && (len(rest) == 0 || rest[0] == ' ') {
 			return true
 		}

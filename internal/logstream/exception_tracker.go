@@ -44,7 +44,7 @@ func (s stream) process(o stream) bool {
 type announcement struct {
 	from stream
 	at   int
-	text string
+	text []byte
 }
 
 // Feed takes the next segment: its physical line number, its prefix and the
@@ -172,7 +172,7 @@ func (t *Tracker) find(no int, from stream) *builder {
 // interrupt tells the unfinished tracebacks that a line of another stream came.
 // A finished exception is over when its process logs something else.
 func (t *Tracker) interrupt(by stream) {
-	if !by.prefixed {
+	if !by.prefixed || len(t.open) == 0 {
 		return
 	}
 	for _, b := range slices.Clone(t.open) {
@@ -187,7 +187,7 @@ func (t *Tracker) interrupt(by stream) {
 
 func (t *Tracker) announce(no int, p Prefix, from stream, text []byte) {
 	if p.Level >= Error || announcesTraceback(text) {
-		t.announced = announcement{from: from, at: no, text: clip(text)}
+		t.announced = announcement{from: from, at: no, text: append(t.announced.text[:0], text[:min(len(text), maxText)]...)}
 	}
 }
 
@@ -195,7 +195,7 @@ func (t *Tracker) announce(no int, p Prefix, from stream, text []byte) {
 func (t *Tracker) announcementAbove(no int, from stream) string {
 	a := t.announced
 	if a.at == no-1 && (a.from == from || !from.prefixed) {
-		return a.text
+		return string(a.text)
 	}
 	return ""
 }

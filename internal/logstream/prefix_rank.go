@@ -1,9 +1,6 @@
 package logstream
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Rank says which worker of a parallel launch speaks: its index in the node,
 // data parallel, pipeline parallel, tensor parallel and expert parallel
@@ -19,16 +16,18 @@ var NoRank = Rank{Node: -1, DP: -1, PP: -1, TP: -1, EP: -1, Global: -1}
 // String writes the known parts as engines do, "DP0 TP1" or "rank3"; "" for
 // NoRank.
 func (r Rank) String() string {
-	var b strings.Builder
+	if r == NoRank {
+		return ""
+	}
+	b := make([]byte, 0, len("node12 DP12 PP12 TP12 EP12 rank123"))
 	part := func(name string, n int) {
 		if n < 0 {
 			return
 		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
+		if len(b) > 0 {
+			b = append(b, ' ')
 		}
-		b.WriteString(name)
-		b.WriteString(strconv.Itoa(n))
+		b = strconv.AppendInt(append(b, name...), int64(n), 10)
 	}
 	part("node", r.Node)
 	part("DP", r.DP)
@@ -36,7 +35,7 @@ func (r Rank) String() string {
 	part("TP", r.TP)
 	part("EP", r.EP)
 	part("rank", r.Global)
-	return b.String()
+	return string(b)
 }
 
 // set stores the index of a dimension; dimensions that Rank does not keep

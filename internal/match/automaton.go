@@ -8,20 +8,24 @@ package match
 // algorithm for multi-pattern searching", 1994) and Karp and Rabin:
 //
 //   - A window is four bytes. Only every stride-th position of the text is
-//     looked at; stride is the length of the shortest literal minus three, at
+//     looked at; stride is the length of the shortest literal minus two, at
 //     most maxStride, so that each occurrence of any literal, however it lies,
-//     has one sampled window inside stride neighbouring windows of the literal.
+//     has one sampled window among stride neighbouring windows of the literal.
+//     The shortest literals have one window too few; they get one that begins
+//     with any byte before them, which is 256 windows.
 //   - Which stride neighbouring windows stand for a literal is free. The rarest
 //     ones are taken, judged by how often each byte occurs in logs and by how
 //     many literals share a window: "rror: CUD" is filtered by ": CUD".
 //   - A window is hashed to one bit of a 32 KiB bitmap. A clear bit, the normal
 //     case, ends the look: one load, one multiplication and one bit test for
 //     stride bytes of text.
-//   - A set bit leads to the literals of that hash, which are compared in full.
-//     Each occurrence is found through exactly one window, so none is reported
-//     twice.
+//   - A set bit leads to the literals of that hash, which are compared in full
+//     when four more bytes agree. Each occurrence is found through exactly one
+//     window, so none is reported twice.
+//   - Literals of one to four bytes are found by their rarest byte, in one more
+//     pass for each such byte.
 //
-// Cost: memory is 96 KiB and 12 bytes for each of the stride windows of each
+// Cost: memory is 96 KiB and 20 bytes for each of the stride windows of each
 // literal. Time is linear in the text plus the comparisons behind set bits; the
 // worst text repeats a window that many literals share and costs one comparison
 // for each of them at each sampled position. With 1,300 anchors of engines,
@@ -80,13 +84,11 @@ func (b *Builder) Build() *Automaton {
 		first:    make([]int32, 1<<hashBits>>bucketShift+1),
 	}
 	for id, l := range a.literals {
-		if len(l) < windowLen {
-			if l != "" {
-				a.short = append(a.short, id)
-			}
+		if len(l) < minLong {
+			a.addShort(id)
 			continue
 		}
-		a.stride = min(a.stride, len(l)-windowLen+1)
+		a.stride = min(a.stride, len(l)-windowLen+2)
 	}
 	a.addWindows()
 	return a
@@ -103,15 +105,72 @@ type Automaton struct {
 	// a hash, begin at first[bucket] and end at first[bucket+1].
 	windows []window
 	first   []int32
-	// short are the literals without a window.
-	short []int
+	// short are the literals without windows, by the byte that finds them.
+	short []byByte
 }
+
+// byByte are short literals that hold the same rare byte.
+type byByte struct {
+	b    byte
+	lits []placed
+}
+
+// placed is a literal and the offset in it at which it is looked for.
+type placed struct {
+	id     int
+	offset int
+}
+
+// minLong is the length from which a literal has windows.
+const minLong = windowLen + 1
 
 // window is one sampled place of a literal.
 type window struct {
-	bytes  uint32 // the four bytes at offset in the literal
+	bytes uint32 // the four bytes at offset in the literal; at -1, any byte and the first three
+	id    int32
+	// offset is where the window lies in the literal.
 	offset int32
-	id     int32
+	// probe are the four bytes at probeAt, of which the window has few or none.
+	probe   uint32
+	probeAt int32
+}
+
+func (a *Automaton) addWindow(id, offset int, bytes uint32) {
+	l := a.literals[id]
+	probeAt := offset + windowLen
+	if probeAt+windowLen > len(l) { // as far away as the literal allows
+		probeAt = 0
+		if offset < windowLen {
+			probeAt = len(l) - windowLen
+		}
+	}
+	h := hash(bytes)
+	a.seen[h/64] |= 1 << (h % 64)
+	a.windows = append(a.windows, window{bytes: bytes, id: int32(id), offset: int32(offset), probe: loadString(l, probeAt), probeAt: int32(probeAt)})
+}
+
+func loadString(s string, at int) uint32 {
+	return uint32(s[at]) | uint32(s[at+1])<<8 | uint32(s[at+2])<<16 | uint32(s[at+3])<<24
+}
+
+// addShort registers a literal that has no windows by its rarest byte.
+func (a *Automaton) addShort(id int) {
+	l := a.literals[id]
+	if l == "" {
+		return
+	}
+	at := 0
+	for i := range len(l) {
+		if weight(l[i]) < weight(l[at]) {
+			at = i
+		}
+	}
+	i := slices.IndexFunc(a.short, func(s byByte) bool { return s.b == l[at] })
+	if i < 0 {
+		i = len(a.short)
+		a.short = append(a.short, byByte{b: l[at]})
+	}
+	a.short[i].lits = append(a.short[i].lits, placed{id, at})
 }
 
 // bucketShift is how many low bits of a hash the buckets ignore.
@@ -125,25 +184,51 @@ func load(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 func (a *Automaton) addWindows() {
 	shared := countWindows(a.literals)
 	for id, l := range a.literals {
-		if len(l) < windowLen {
+		if len(l) < minLong {
 			continue
 		}
-		at := rarest(l, a.stride, shared)
-		for o := at; o < at+a.stride; o++ {
-			w := load([]byte(l[o : o+windowLen]))
-			h := hash(w)
-			a.seen[h/64] |= 1 << (h % 64)
-			a.windows = append(a.windows, window{bytes: w, offset: int32(o), id: int32(id)})
+		at, n := 0, len(l)-windowLen+1
+		if n < a.stride {
+			a.addWildWindow(id)
+		} else {
+			at, n = rarest(l, a.stride, shared), a.stride
+		}
+		for o := at; o < at+n; o++ {
+			a.addWindow(id, o, loadString(l, o))
 		}
 	}
-	slices.SortStableFunc(a.windows, func(x, y window) int { return int(hash(x.bytes)) - int(hash(y.bytes)) })
-	for _, w := range a.windows {
-		a.first[hash(w.bytes)>>bucketShift+1]++
+	a.sortWindows()
+}
+
+// addWildWindow adds the window before the first one of a literal: any byte,
+// and the first three of the literal.
+func (a *Automaton) addWildWindow(id int) {
+	l := a.literals[id]
+	fixed := uint32(l[0])<<8 | uint32(l[1])<<16 | uint32(l[2])<<24
+	for b := range uint32(256) {
+		a.addWindow(id, -1, fixed|b)
+	}
+}
+
+// sortWindows puts the windows in buckets, keeping their order in each.
+func (a *Automaton) sortWindows() {
+	for i := range a.windows {
+		a.first[a.windows[i].bucket()+1]++
 	}
 	for i := 1; i < len(a.first); i++ {
 		a.first[i] += a.first[i-1]
 	}
+	next := slices.Clone(a.first)
+	sorted := make([]window, len(a.windows))
+	for _, w := range a.windows {
+		b := w.bucket()
+		sorted[next[b]] = w
+		next[b]++
+	}
+	a.windows = sorted
 }
+
+func (w *window) bucket() uint32 { return hash(w.bytes) >> bucketShift }
 
 // countWindows counts in how many places of the literals each window occurs.
 func countWindows(literals []string) map[string]int {
@@ -185,13 +270,19 @@ func frequency(window string) float64 {
 	if strings.Count(window, window[:1]) == windowLen {
 		return math.MaxFloat32
 	}
-	weight := 0
+	sum := 0
 	for _, b := range []byte(window) {
-		if b >= ' ' && b <= '~' {
-			weight += int(byteWeights[b-' '] - 'a')
-		}
+		sum += weight(b)
 	}
-	return math.Exp2(float64(weight) / 2)
+	return math.Exp2(float64(sum) / 2)
+}
+
+// weight is the entry of a byte in byteWeights, 0 for what is not printable.
+func weight(b byte) int {
+	if b < ' ' || b > '~' {
+		return 0
+	}
+	return int(byteWeights[b-' '] - 'a')
 }
 
 // Scan reports every occurrence of every literal in data, also overlapping
@@ -206,35 +297,48 @@ func (a *Automaton) Scan(data []byte, fn func(id, end int)) {
 			a.verify(data, i, w, h, fn)
 		}
 	}
-	for _, id := range a.short {
-		a.scanShort(data, id, fn)
+	for i := range a.short {
+		a.scanShort(data, &a.short[i], fn)
 	}
 }
 
 // verify compares the literals of which the window at i may be a part.
 func (a *Automaton) verify(data []byte, i int, w, h uint32, fn func(id, end int)) {
 	bucket := h >> bucketShift
-	for _, c := range a.windows[a.first[bucket]:a.first[bucket+1]] {
+	windows := a.windows[a.first[bucket]:a.first[bucket+1]]
+	for k := range windows {
+		c := &windows[k]
 		if c.bytes != w {
 			continue
 		}
-		literal := a.literals[c.id]
 		start := i - int(c.offset)
+		probe := start + int(c.probeAt)
+		if start < 0 || probe+windowLen > len(data) || load(data[probe:]) != c.probe {
+			continue
+		}
+		literal := a.literals[c.id]
 		end := start + len(literal)
-		if start >= 0 && end <= len(data) && string(data[start:end]) == literal {
+		if end <= len(data) && string(data[start:end]) == literal {
 			fn(int(c.id), end)
 		}
 	}
 }
 
-func (a *Automaton) scanShort(data []byte, id int, fn func(id, end int)) {
-	literal := []byte(a.literals[id])
+// scanShort finds the literals that hold one rare byte.
+func (a *Automaton) scanShort(data []byte, short *byByte, fn func(id, end int)) {
 	for from := 0; ; {
-		at := bytes.Index(data[from:], literal)
-		if at < 0 {
+		n := bytes.IndexByte(data[from:], short.b)
+		if n < 0 {
 			return
 		}
-		fn(id, from+at+len(literal))
-		from += at + 1
+		for _, p := range short.lits {
+			literal := a.literals[p.id]
+			start := from + n - p.offset
+			end := start + len(literal)
+			if start >= 0 && end <= len(data) && string(data[start:end]) == literal {
+				fn(p.id, end)
+			}
+		}
+		from += n + 1
 	}
 }

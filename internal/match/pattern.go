@@ -166,12 +166,24 @@ func (p *Pattern) capture(caps Captures, i int, value []byte) Captures {
 	return append(caps, Capture{Name: p.tokens[i].name, Value: string(bytes.TrimSpace(value))})
 }
 
+// soleName returns the name of a template that is one value, as most are.
+func soleName(template string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(template, "<")
+	if ok {
+		name, ok = strings.CutSuffix(name, ">")
+	}
+	return name, ok && isName(name)
+}
+
 // Expand fills the <name> places of a template; << gives a literal "<". ok is
 // false when the template names a value that the match does not have (an older
 // form of the line may lack it) or is no valid template.
 func Expand(template string, caps Captures) (text string, ok bool) {
 	if !strings.Contains(template, "<") {
 		return template, true
+	}
+	if name, ok := soleName(template); ok {
+		return caps.Get(name)
 	}
 	tokens, err := tokenize(template)
 	if err != nil {

@@ -17,15 +17,11 @@ const (
 	user          // an account name
 )
 
-// fieldKinds are names of fields, in lower case with underscores.
+// fieldKinds are names of fields whose values are private without being secrets,
+// in lower case with underscores.
 var fieldKinds = func() map[string]kind {
 	m := map[string]kind{}
 	for k, words := range map[kind]string{
-		secret: `api_key apikey admin_api_key hf_token hub_token hf_hub_token huggingface_token hugging_face_hub_token access_token auth_token
-			api_token bearer_token refresh_token session_token id_token secret_token use_auth_token token secret_key secret_access_key
-			aws_access_key_id aws_secret_access_key aws_session_token client_secret private_key authorization proxy_authorization
-			x_api_key x_auth_token cookie set_cookie api_keys x_amz_signature x_amz_credential x_amz_security_token`,
-		password: `password passwd passphrase ssl_keyfile_password pgpassword mysql_pwd`,
 		prompt: `prompt prompts text texts content messages input inputs input_text output output_text generated_text
 			reasoning_content system_prompt user_prompt negative_prompt documents`,
 		ids: `input_ids prompt_token_ids output_ids output_token_ids token_ids origin_input_ids prompt_ids input_token_ids
@@ -41,29 +37,21 @@ var fieldKinds = func() map[string]kind {
 	return m
 }()
 
-// secretEnds are the ends of names of secrets (OPENAI_API_KEY). A name that
-// ends in "token" counts only as an environment variable: the special tokens of
-// a vocabulary have such names too (eos_token).
-var secretEnds = []string{"_api_key", "_apikey", "_secret", "_secret_key", "_access_key", "_auth_token", "_access_token", "_api_token", "_hub_token"}
-
 // kindOf classifies a field by its name.
 func kindOf(name string) kind {
-	low := strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	if k, ok := fieldKinds[low]; ok {
+	if k, ok := fieldKinds[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; ok {
 		return k
 	}
-	for _, end := range secretEnds {
-		if strings.HasSuffix(low, end) {
-			return secret
-		}
+	return secretKind(name)
+}
+
+// kindOf is the kind that this Redactor is about.
+func (r *Redactor) kindOf(name string) kind {
+	k := kindOf(name)
+	if r.secretsOnly && k != secret && k != password {
+		return other
 	}
-	switch {
-	case strings.HasSuffix(low, "_password"), strings.HasSuffix(low, "_passwd"):
-		return password
-	case strings.HasSuffix(name, "_TOKEN"):
-		return secret
-	}
-	return other
+	return k
 }
 
 // nothing are values that hold no secret, in lower case.
@@ -96,7 +84,7 @@ func (r *Redactor) fields(s string, open *span) (string, *span) {
 		}
 		i = at
 		f := field{r: r, s: s, at: at, name: name, sep: sep}
-		k := kindOf(name)
+		k := r.kindOf(name)
 		if k == other {
 			continue
 		}

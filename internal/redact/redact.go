@@ -27,11 +27,20 @@ import (
 // which name. It is not safe for concurrent use.
 type Redactor struct {
 	users, hosts, addresses, mails names
+	secretsOnly                    bool
 }
 
 // New returns a Redactor with no memory of earlier text.
 func New() *Redactor {
 	return &Redactor{users: newNames("user"), hosts: newNames("host"), addresses: newNames("ip"), mails: newNames("email")}
+}
+
+// NewSecrets returns a Redactor that replaces keys, tokens and passwords and
+// nothing else: what no output may show, redacted or not.
+func NewSecrets() *Redactor {
+	r := New()
+	r.secretsOnly = true
+	return r
 }
 
 // maxRounds bounds how often a text is redacted again because a replacement
@@ -75,7 +84,11 @@ func (r *Redactor) line(s string) string {
 		if open != nil {
 			next += open.placeholder()
 		}
-		next = r.shapes(next)
+		if r.secretsOnly {
+			next = hideSecrets(next)
+		} else {
+			next = r.shapes(next)
+		}
 		if next == s {
 			break
 		}
@@ -86,7 +99,7 @@ func (r *Redactor) line(s string) string {
 
 // Value returns the value of the flag, variable or field called name, redacted.
 func (r *Redactor) Value(name, value string) string {
-	switch kindOf(strings.TrimLeft(name, "-")) {
+	switch r.kindOf(strings.TrimLeft(name, "-")) {
 	case secret, password:
 		if harmless(value) {
 			return value

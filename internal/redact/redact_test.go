@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +51,8 @@ var tests = []struct{ in, want string }{
 	{"HF_TOKEN=<YOUR_TOKEN>", ""},
 	{"api_key: missing", ""},
 	{"        api_key=self.api_key,", ""},
+	{"db.user_token=velvet-otter-1", "db.user_token=<token>"},
+	{"HTTPS_PROXY=http://amy:${PW}@proxy7:3128", "HTTPS_PROXY=http://<user-1>:${PW}@<host-1>:3128"},
 	{"mask_token=<|MASK|>, eos_token='</s>', mask_token_id=12", ""},
 	{"max_tokens=16, token='!'", ""},
 	{"tokenizer_mode=auto, tokenizer='acme/rocket-8b'", ""},
@@ -196,19 +197,50 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-func TestSensitive(t *testing.T) {
-	s := Sensitive("velvet")
-	j, err := json.Marshal(map[string]any{"key": s, "pointer": &s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, got := range []string{fmt.Sprint(s), fmt.Sprintf("%s %v %+v %#v %q", s, s, s, s, s), fmt.Sprintf("%v %#v", struct{ S Sensitive }{s}, []Sensitive{s}), string(j)} {
-		if strings.Contains(got, "velvet") || !strings.Contains(got, hidden) {
-			t.Errorf("printed as %s", got)
+func TestSecretName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"HF_TOKEN": true, "--hf-token": true, "model.hf_token": true, "--api-key": true, "OPENAI_API_KEY": true, "api_keys": true, "apiKey": true,
+		"--admin-api-key": true, "AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "PRIVATE_KEY": true, "--ssl-keyfile-password": true,
+		"DB_PASSWORD": true, "MYSQL_PWD": true, "passphrase": true, "CLIENT_SECRET": true, "GOOGLE_CREDENTIALS": true, "token": true, "Authorization": true, "x-api-key": true,
+		"eos_token": false, "--bos-token": false, "pad_token": false, "image_token": false, "MAX_TOKEN": false, "time_to_first_token": false,
+		"timings_per_token": false, "eos_token_id": false, "--max-total-tokens": false, "--tokenizer": false, "--speculative-token-map": false,
+		"--ssl-keyfile": false, "KEY": false, "routing_key": false, "PWD": false, "OLDPWD": false, "hf_token.path": false, "": false, ".": false,
+	} {
+		if SecretName(name) != want {
+			t.Errorf("SecretName(%q) = %v", name, !want)
 		}
 	}
-	if s.Reveal() != "velvet" {
-		t.Error("Reveal loses the text")
+}
+
+func TestSecretsIn(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []string
+	}{
+		{"nothing http://proxy:3128 a@b", nil},
+		{"http://amy:velvet@proxy:3128 and Bearer abcDEF123456", []string{"velvet", "abcDEF123456"}},
+		{"Bearer hf_QwErTyUiOpAsDfGhJkLzXcVb", []string{"hf_QwErTyUiOpAsDfGhJkLzXcVb"}},
+		{"http://amy:$PW@proxy http://amy:${PW}@proxy http://amy:<token>@proxy", nil},
+	} {
+		var got []string
+		for _, p := range SecretsIn(tt.in) {
+			got = append(got, tt.in[p[0]:p[1]])
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.in, diff)
+		}
+	}
+}
+
+func TestNewSecrets(t *testing.T) {
+	const in = "alice@gpu-17:~$ HF_TOKEN=abc HTTPS_PROXY=http://amy:velvet@proxy7:3128 vllm serve --api-key k --master-addr gpu17 text='hello'"
+	const want = "alice@gpu-17:~$ HF_TOKEN=<token> HTTPS_PROXY=http://amy:<token>@proxy7:3128 vllm serve --api-key <token> --master-addr gpu17 text='hello'"
+	r := NewSecrets()
+	if got := r.Text(in); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := r.Text(want); got != want {
+		t.Errorf("a second pass gives %s", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // shapes replaces what gives itself away without a name. Each part runs only on
 // a line that holds what the part begins with: most lines hold none of it.
 func (r *Redactor) shapes(s string) string {
-	s = tokens(s)
+	s = hideSecrets(s)
 	if strings.Contains(s, "://") {
 		s = r.urls(s)
 	}
@@ -21,48 +21,6 @@ func (r *Redactor) shapes(s string) string {
 	s = r.internalHosts(s)
 	s = r.ip(s)
 	return r.knownNames(s)
-}
-
-// tokenShapes are the forms of keys and tokens, each behind a literal that must
-// occur. Sources: the providers' documentation of their token formats.
-var tokenShapes = []struct {
-	hint  string
-	shape *regexp.Regexp
-}{
-	{"hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{16,}`)},
-	{"api_org_", regexp.MustCompile(`\bapi_org_[A-Za-z0-9]{16,}`)},
-	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`)},
-	{"AKIA", regexp.MustCompile(`\bAKIA[0-9A-Z]{16}\b`)},
-	{"ASIA", regexp.MustCompile(`\bASIA[0-9A-Z]{16}\b`)},
-	{"gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`)},
-	{"github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`)},
-	{"glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`)},
-	{"xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{"xapp-", regexp.MustCompile(`\bxapp-[A-Za-z0-9-]{10,}`)},
-	{"nvapi-", regexp.MustCompile(`\bnvapi-[A-Za-z0-9_-]{20,}`)},
-	{"AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`)},
-	{"gsk_", regexp.MustCompile(`\bgsk_[A-Za-z0-9]{20,}`)},
-	{"dckr_pat_", regexp.MustCompile(`\bdckr_pat_[A-Za-z0-9_-]{16,}`)},
-	{"eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?`)},
-}
-
-var bearer = regexp.MustCompile(`(?i)\b(bearer )( *)([A-Za-z0-9._~+/=-]{8,})`)
-
-func tokens(s string) string {
-	for _, t := range tokenShapes {
-		if strings.Contains(s, t.hint) {
-			s = t.shape.ReplaceAllString(s, tokenMark)
-		}
-	}
-	if strings.Contains(s, "earer ") || strings.Contains(s, "EARER ") {
-		s = replaceGroups(bearer, s, func(g []string) string {
-			if strings.Trim(g[3], letters) == "" { // "bearer authentication"
-				return g[0]
-			}
-			return g[1] + g[2] + tokenMark
-		})
-	}
-	return s
 }
 
 // replaceGroups replaces each match of re by what fn makes of its groups.
@@ -88,20 +46,17 @@ func replaceGroups(re *regexp.Regexp, s string, fn func(groups []string) string)
 	return b.String()
 }
 
-// The host of a URL may follow an account with a password.
+// The host of a URL may follow an account with a password, which is hidden
+// before.
 var hostURL = regexp.MustCompile(`\b((?:https?|tcp|grpc|rediss?|wss?|nats|etcd|zmq)://)(?:(<user-\d+>|[^/\s:@<>'"]*)(:<token>|:[^/\s@<>'"]*)?@)?([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)?`)
 
 func (r *Redactor) urls(s string) string {
 	return replaceGroups(hostURL, s, func(g []string) string {
-		out := g[1]
+		account := ""
 		if g[2] != "" || g[3] != "" {
-			out += r.user(g[2])
-			if g[3] != "" {
-				out += ":" + tokenMark
-			}
-			out += "@"
+			account = r.user(g[2]) + g[3] + "@"
 		}
-		return out + r.host(g[4])
+		return g[1] + account + r.host(g[4])
 	})
 }
 
