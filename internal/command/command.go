@@ -6,7 +6,10 @@
 // script, a systemd unit. The engine's argv begins with its program ("vllm
 // serve", "python -m sglang.launch_server"); its options are what follows. The
 // prefix is what stands before it in the same process chain (numactl, torchrun,
-// exec, uv run). A nest is a script given to "sh -c" inside a wrapper.
+// exec, uv run). A nest is a script given to "sh -c" inside a wrapper. A
+// reference is a variable's name where its value is meant, in the wrapper's own
+// language ("$HF_TOKEN", ${HF_TOKEN}, $(HF_TOKEN)); it also stands for a secret
+// that is left out.
 //
 // Two kinds of text are told apart. A file that the user hands in is theirs:
 // "$HOME/models" in it is kept as they wrote it. Text from a log is hostile:
@@ -74,6 +77,7 @@ type Command struct {
 	implicit int      // words of Args that the image supplies; not printed
 	unset    []string // variables that the text around the command sets and a change took away
 	tail     string   // redirections, pipes and "&" behind the command, as shell text
+	secrets  []string // variables that stand for secrets that were left out
 	nest     *nest
 	form     form
 }
@@ -81,8 +85,9 @@ type Command struct {
 // form is the part of a wrapper that is printed around the command.
 type form interface {
 	script(c Command) string
-	// redacted returns a copy in which every secret is masked.
-	redacted(mask func(string) string) form
+	// redacted returns a copy in which every secret is hidden.
+	redacted(h *hider) form
+	language() language
 }
 
 // nest is the script of "sh -c SCRIPT" around a command.

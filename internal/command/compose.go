@@ -34,7 +34,7 @@ func composeCommand(name string, service *yaml.Node) (Command, bool) {
 	if !ok {
 		return Command{}, false
 	}
-	f := composeForm{name: name, manifest: manifest{node: service, entryKey: "entrypoint", argsKey: "command", spell: composeSpelled}}
+	f := composeForm{name: name, manifest: manifest{node: service, entryKey: "entrypoint", argsKey: "command", lang: composeLanguage}}
 	if whole {
 		f.split = len(entry)
 	}
@@ -120,11 +120,11 @@ func composeWord(s string) Word {
 	return w
 }
 
-func composeSpelled(w Word) string {
-	if w.Raw != "" {
-		return w.Raw
-	}
-	return strings.ReplaceAll(w.Text, "$", "$$")
+// composeLanguage is that of all values of a compose file.
+var composeLanguage = language{
+	text:      func(s string) string { return strings.ReplaceAll(s, "$", "$$") },
+	reference: braced,
+	outer:     true,
 }
 
 func composeEnv(n *yaml.Node) []Var {
@@ -162,7 +162,7 @@ func (f composeForm) environment(env []Var) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	pairs := &yaml.Node{Kind: yaml.MappingNode}
 	for _, v := range env {
-		value := text(composeSpelled(v.Value))
+		value := text(composeLanguage.spell(v.Value))
 		item := text(v.Name + "=" + value.Value)
 		if v.Inherited {
 			value, item = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, text(v.Name)
@@ -176,7 +176,7 @@ func (f composeForm) environment(env []Var) *yaml.Node {
 	return pairs
 }
 
-func (f composeForm) redacted(mask func(string) string) form {
-	f.node = maskNodes(f.node, mask)
+func (f composeForm) redacted(h *hider) form {
+	f.node = h.nodes(f.node, f.lang)
 	return f
 }

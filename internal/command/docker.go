@@ -207,8 +207,10 @@ func (f dockerForm) script(c Command) string {
 	return folded(append(items, grouped(c.shellWords()[c.implicit:])...), c.tail)
 }
 
-func (f dockerForm) redacted(mask func(string) string) form {
-	f.options = maskWords(f.options, mask)
+func (f dockerForm) language() language { return shellLanguage }
+
+func (f dockerForm) redacted(h *hider) form {
+	f.head, f.options = h.words(f.head, shellLanguage), h.words(f.options, shellLanguage)
 	return f
 }
 

@@ -40,7 +40,7 @@ func podCommand(ct *yaml.Node) (Command, bool) {
 	if !ok {
 		return Command{}, false
 	}
-	f := podForm{manifest{node: ct, entryKey: "command", argsKey: "args", spell: podSpelled}}
+	f := podForm{manifest{node: ct, entryKey: "command", argsKey: "args", lang: podLanguage}}
 	if whole {
 		f.split = len(entry)
 	}
@@ -78,11 +78,10 @@ func podWords(n *yaml.Node, env []Var) []Word {
 	return words
 }
 
-func podSpelled(w Word) string {
-	if w.Raw != "" {
-		return w.Raw
-	}
-	return strings.ReplaceAll(w.Text, "$(", "$$(")
+// podLanguage is that of command, args and the values of env.
+var podLanguage = language{
+	text:      func(s string) string { return strings.ReplaceAll(s, "$(", "$$(") },
+	reference: func(name string) string { return "$(" + name + ")" },
 }
 
 func podEnv(n *yaml.Node) []Var {
@@ -114,6 +113,22 @@ func (f podForm) script(c Command) string {
 	return encode(mapping("containers", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}))
 }
 
+// secretObject is the Kubernetes Secret that a redacted manifest expects.
+const secretObject = "launch-secrets"
+
+// podValue is what an entry of env says besides its name. A variable that
+// refers to itself has its value from elsewhere: from a Secret.
+func podValue(v Var) (key string, value *yaml.Node) {
+	if v.Value.Raw == podLanguage.reference(v.Name) {
+		from := mapping("name", text(secretObject))
+		return "valueFrom", mapping("secretKeyRef", withField(from, "key", text(v.Name), "name"))
+	}
+	if v.Value.Raw != "" {
+		return "value", text(v.Value.Raw)
+	}
+	return "value", text(v.Value.Text)
+}
+
 // environment keeps entries whose value comes from elsewhere as they were.
 func (f podForm) environment(env []Var) *yaml.Node {
 	old := map[string]*yaml.Node{}
@@ -131,13 +146,13 @@ func (f podForm) environment(env []Var) *yaml.Node {
 			continue
 		}
 		entry := mapping("name", text(v.Name))
-		entry.Content = append(entry.Content, text("value"), text(v.Value.Text))
-		list.Content = append(list.Content, entry)
+		key, value := podValue(v)
+		list.Content = append(list.Content, withField(entry, key, value, "name"))
 	}
 	return list
 }
 
-func (f podForm) redacted(mask func(string) string) form {
-	f.node = maskNodes(f.node, mask)
+func (f podForm) redacted(h *hider) form {
+	f.node = h.nodes(f.node, f.lang)
 	return f
 }

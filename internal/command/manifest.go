@@ -187,7 +187,7 @@ type manifest struct {
 	node              *yaml.Node
 	entryKey, argsKey string // entrypoint and command; command and args
 	split             int    // words of the command that stand under entryKey
-	spell             func(Word) string
+	lang              language
 }
 
 // withCommand sets the words and keeps the division between the two keys,
@@ -221,10 +221,12 @@ func (c Command) fixed() int {
 	return len(c.Prefix) + c.head
 }
 
+func (m manifest) language() language { return m.lang }
+
 func (m manifest) list(words []Word) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, w := range words {
-		n.Content = append(n.Content, text(m.spell(w)))
+		n.Content = append(n.Content, text(m.lang.spell(w)))
 	}
 	return n
 }
@@ -266,18 +268,4 @@ func encode(n *yaml.Node) string {
 
 func mapping(key string, value *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(key), value}}
-}
-
-// maskNodes copies a tree with every scalar and comment masked.
-func maskNodes(n *yaml.Node, mask func(string) string) *yaml.Node {
-	out := *n
-	out.HeadComment, out.LineComment, out.FootComment = mask(n.HeadComment), mask(n.LineComment), mask(n.FootComment)
-	if n.Kind == yaml.ScalarNode {
-		out.Value = mask(n.Value)
-	}
-	out.Content = make([]*yaml.Node, len(n.Content))
-	for i, c := range n.Content {
-		out.Content[i] = maskNodes(c, mask)
-	}
-	return &out
 }

@@ -7,8 +7,18 @@ import (
 
 // Script writes the whole launch in its own wrapper, ready to be pasted or
 // saved, without a line end at the end: shell text with continued lines of at
-// most 78 columns, a compose service, a container of a manifest, a unit.
-func (c Command) Script() string { return c.form.script(c) }
+// most 78 columns, a compose service, a container of a manifest, a unit. A
+// comment above names the variables that stand for secrets.
+func (c Command) Script() string {
+	script := c.form.script(c)
+	if len(c.secrets) == 0 {
+		return script
+	}
+	if first, rest, ok := strings.Cut(script, "\n"); ok && strings.HasPrefix(first, "#!") {
+		return first + "\n" + c.note() + "\n" + rest
+	}
+	return c.note() + "\n" + script
+}
 
 // width is the longest printed line; a longer single word stands alone.
 const width = 78
@@ -45,8 +55,13 @@ func (f shellForm) script(c Command) string {
 	return header + folded(items, c.tail)
 }
 
-func (f shellForm) redacted(mask func(string) string) form {
-	f.header = masked(f.header, mask)
+func (f shellForm) language() language { return shellLanguage }
+
+func (f shellForm) redacted(h *hider) form {
+	f.header = slices.Clone(f.header)
+	for i := range f.header {
+		f.header[i] = h.script(f.header[i])
+	}
 	return f
 }
 
@@ -108,12 +123,7 @@ func (c Command) nested(quote func(string) string) string {
 			parts = append(parts, "-u", name)
 		}
 	}
-	spell := func(w Word) string {
-		if w.Raw != "" {
-			return w.Raw
-		}
-		return quote(w.Text)
-	}
+	spell := language{text: quote}.spell
 	for _, v := range c.Env {
 		if v.inner && !v.kept {
 			parts = append(parts, v.Name+"="+spell(v.Value))

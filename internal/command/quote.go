@@ -52,10 +52,28 @@ func control(r rune) bool {
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// shellWord writes a word for a shell.
-func shellWord(w Word) string {
+// language is how a wrapper writes text and references to variables.
+type language struct {
+	text      func(string) string // text that means itself
+	reference func(name string) string
+	// outer says that whoever reads the wrapper resolves references. Otherwise
+	// they are resolved from the environment that the wrapper itself sets.
+	outer bool
+}
+
+// spell writes a word.
+func (l language) spell(w Word) string {
 	if w.Raw != "" {
 		return w.Raw
 	}
-	return Quote(w.Text)
+	return l.text(w.Text)
 }
+
+// shellLanguage is that of scripts and command lines.
+var shellLanguage = language{text: Quote, reference: func(name string) string { return `"$` + name + `"` }, outer: true}
+
+// braced is the reference of compose files and units.
+func braced(name string) string { return "${" + name + "}" }
+
+// shellWord writes a word for a shell.
+func shellWord(w Word) string { return shellLanguage.spell(w) }

@@ -121,13 +121,13 @@ func unitEscape(c byte) string {
 	return string([]byte{c})
 }
 
-// unitWord writes a word for a unit file.
-func unitWord(w Word) string {
-	if w.Raw != "" {
-		return w.Raw
-	}
-	text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`, "\t", `\t`).Replace(w.Text)
-	if safe.MatchString(w.Text) {
+// unitLanguage is that of ExecStart= and Environment=.
+var unitLanguage = language{text: unitQuote, reference: braced}
+
+// unitQuote writes text as one word of a unit file.
+func unitQuote(s string) string {
+	text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`, "\t", `\t`).Replace(s)
+	if safe.MatchString(s) {
 		return text
 	}
 	return `"` + text + `"`
@@ -137,17 +137,21 @@ func (f unitForm) script(c Command) string {
 	var b strings.Builder
 	b.WriteString("[Service]\n")
 	for _, v := range c.outerEnv() {
+		if v.Value.Raw == unitLanguage.reference(v.Name) { // its value comes from elsewhere
+			b.WriteString("PassEnvironment=" + v.Name + "\n")
+			continue
+		}
 		value := v.Value
 		if value.Raw != "" {
 			value.Raw = v.Name + "=" + value.Raw
 		}
 		value.Text = v.Name + "=" + value.Text
-		b.WriteString("Environment=" + unitWord(value) + "\n")
+		b.WriteString("Environment=" + unitLanguage.spell(value) + "\n")
 	}
 	b.WriteString("ExecStart=" + f.exec)
 	column := len("ExecStart=")
 	for i, w := range c.unitWords() {
-		text := unitWord(w)
+		text := unitLanguage.spell(w)
 		switch {
 		case i == 0:
 		case strings.HasPrefix(w.Text, "-") && column+len(text) > width-20:
@@ -174,4 +178,6 @@ func (c Command) unitWords() []Word {
 	return c.wordsKeeping(protect.Replace, func(script string) string { return `"` + quotes.Replace(script) + `"` })
 }
 
-func (f unitForm) redacted(func(string) string) form { return f }
+func (f unitForm) language() language { return unitLanguage }
+
+func (f unitForm) redacted(*hider) form { return f }
