@@ -177,6 +177,6 @@ func (f composeForm) environment(env []Var) *yaml.Node {
 }
 
 func (f composeForm) redacted(h *hider) form {
-	f.node = h.nodes(f.node, f.lang)
+	f.manifest = f.manifest.redacted(h, "environment")
 	return f
 }

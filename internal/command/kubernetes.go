@@ -153,6 +153,10 @@ func (f podForm) environment(env []Var) *yaml.Node {
 }
 
 func (f podForm) redacted(h *hider) form {
-	f.node = h.nodes(f.node, f.lang)
+	env := field(f.node, "env") // entries without a value are kept
+	f.manifest = f.manifest.redacted(h, "env")
+	if env != nil {
+		f.node = withField(f.node, "env", h.nodes(env, f.lang), "")
+	}
 	return f
 }

@@ -223,6 +223,22 @@ func (c Command) fixed() int {
 
 func (m manifest) language() language { return m.lang }
 
+// redacted hides the secrets around what withCommand and the environment of
+// envKey write anew.
+func (m manifest) redacted(h *hider, envKey string) manifest {
+	rewritten := []string{m.argsKey, envKey}
+	if m.split > 0 {
+		rewritten = append(rewritten, m.entryKey)
+	}
+	for _, key := range rewritten {
+		if old := field(m.node, key); old != nil {
+			m.node = withField(m.node, key, &yaml.Node{Kind: old.Kind}, "")
+		}
+	}
+	m.node = h.nodes(m.node, m.lang)
+	return m
+}
+
 func (m manifest) list(words []Word) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, w := range words {

@@ -26,7 +26,10 @@ func (r *run) judge(l *launch.Launch) {
 	book := ledger.Build(l, r.opt.Command)
 	j := r.base.Judge(knowledge.Input{Launch: l, Ledger: book})
 	temper(l, book, j)
-	remedies := &rewriter{command: r.commandOf(l), table: book.Table, engine: l.EngineName(), version: l.Version}
+	remedies := &rewriter{command: r.commandOf(l), book: book, engine: l.EngineName(), version: l.Version}
+	if l.Engine != nil {
+		remedies.names = l.Engine.Names
+	}
 	lm := launchMessage(n, l, book, j, r.opt.Command)
 	r.res.Last = verdictOf(l, j)
 	r.emit(lm)
@@ -36,6 +39,7 @@ func (r *run) judge(l *launch.Launch) {
 	}
 	for _, f := range j.Findings {
 		f.Launch = n
+		remedies.correct(f)
 		remedies.fill(f)
 		r.res.Findings++
 		r.emit(f)

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"shakedown/internal/command"
@@ -47,7 +46,9 @@ type Builder struct {
 	prevNo   int    // the one before it
 	lastText []byte // its text
 	firstNo  int    // first line since the last launch that can belong to the next one
-	scratch  []*Watch
+	scratch  []sighting
+
+	lineStart int32 // of the line being read, in its block
 }
 
 // openDump is a config dump whose closing bracket has not come yet.
@@ -107,6 +108,7 @@ func (b *Builder) Block(blk *logstream.Block, hits Hits) {
 				}
 			}
 		}
+		b.lineStart = ln.Start
 		b.line(blk, i, text, hits[first:h])
 	}
 }
@@ -287,7 +289,7 @@ func (b *Builder) segment(no int, seg, raw []byte, hits Hits) {
 		}
 		b.closeDump()
 	}
-	ws := b.watchesIn(seg, hits)
+	ws := b.sightings(seg, raw, hits)
 	class := b.tracker.Feed(no, p, text)
 	b.inTrace = inTraceback(class) || b.tracker.Pending()
 	if class == logstream.ClassTraceback && p.Len > 0 {
@@ -296,7 +298,7 @@ func (b *Builder) segment(no int, seg, raw []byte, hits Hits) {
 	if class == logstream.ClassTraceback || class == logstream.ClassException {
 		b.marks[no] = b.seq
 	}
-	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class, p.Len > 0)}
+	ctx := lineContext{no: no, seg: seg, raw: raw, text: text, p: p, class: class, where: whereOf(class, p.Len > 0), sign: b.errorSign(hits)}
 	if inTraceback(class) && p.Len == 0 {
 		ctx.p = b.tbPrefix
 		ctx.p.Len = 0
@@ -318,6 +320,7 @@ type lineContext struct {
 	class logstream.Class
 	where Where
 	noise bool // a known harmless line
+	sign  bool // holds one of logstream.ErrorSigns
 }
 
 func inTraceback(c logstream.Class) bool {
@@ -328,38 +331,54 @@ func inTraceback(c logstream.Class) bool {
 	return false
 }
 
-// watchesIn selects the watches whose anchor stands in this segment and whose
-// engine fits.
-func (b *Builder) watchesIn(seg []byte, hits Hits) []*Watch {
+// sighting is a watch whose anchor stands in a segment.
+type sighting struct {
+	*Watch
+	at int // offset of the anchor's first occurrence in the segment
+}
+
+// sightings selects the watches whose anchor stands in this segment and whose
+// engine fits. Nearly every line is one segment, and then the hits tell where
+// the anchors are.
+func (b *Builder) sightings(seg, raw []byte, hits Hits) []sighting {
 	out := b.scratch[:0]
 	eng := b.engineNow()
+	whole := len(seg) == len(raw)
 	for k, h := range hits {
 		u := &b.index.uses[h.id]
-		if len(u.watches) == 0 || repeatedHit(hits[:k], h.id) || !bytes.Contains(seg, []byte(u.watches[0].Anchor)) {
+		ws := b.index.watchesFor(u, eng)
+		if len(ws) == 0 || repeatedHit(hits[:k], h.id) {
 			continue
 		}
-		for _, w := range u.watches {
-			if eng != nil && !startsServer(w) && !w.about(eng) {
-				continue
-			}
-			out = append(out, w)
+		at := int(h.end-b.lineStart) - len(u.literal)
+		if !whole || at < 0 { // below 0: found in what a wrapper put before the line
+			at = bytes.Index(seg, []byte(u.literal))
+		}
+		if at < 0 {
+			continue
+		}
+		for _, w := range ws {
+			out = append(out, sighting{w, at})
 		}
 	}
 	b.scratch = out
 	return out
 }
 
-// about tells whether a watch can say something about logs of this engine.
-func (w *Watch) about(e *engine.Engine) bool {
-	if w.Engine != nil {
-		return w.Engine == e
-	}
-	return len(w.For) == 0 || slices.Contains(w.For, e.Name)
-}
-
 func repeatedHit(before Hits, id int32) bool {
 	for _, h := range before {
 		if h.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// errorSign reports whether a line can look like an error without saying so by
+// its level.
+func (b *Builder) errorSign(hits Hits) bool {
+	for _, h := range hits {
+		if b.index.uses[h.id].error {
 			return true
 		}
 	}
@@ -373,12 +392,8 @@ func (b *Builder) engineNow() *engine.Engine {
 	return b.guess
 }
 
-func startsServer(w *Watch) bool {
-	return w.Line != nil && (w.Line.Kind == engine.Banner || w.Line.Kind == engine.ConfigDump)
-}
-
 // record keeps what one line says.
-func (b *Builder) record(c *lineContext, ws []*Watch) {
+func (b *Builder) record(c *lineContext, ws []sighting) {
 	l := b.cur
 	l.LastSeq = b.seq
 	b.seq++
@@ -401,7 +416,7 @@ func (b *Builder) record(c *lineContext, ws []*Watch) {
 			ruled = true
 		}
 	}
-	if c.class != logstream.ClassFrame && c.class != logstream.ClassSource && logstream.IsErrorLike(c.p, c.text) {
+	if c.class != logstream.ClassFrame && c.class != logstream.ClassSource && (c.sign || c.p.Level >= logstream.Error) && logstream.IsErrorLike(c.p, c.text) {
 		l.errorLine(b, c, known, ruled)
 	}
 }
@@ -410,26 +425,19 @@ func (b *Builder) record(c *lineContext, ws []*Watch) {
 // a quotation of the line in prose begins further right.
 const nearStart = 24
 
-func (b *Builder) engineLine(c *lineContext, w *Watch) bool {
+func (b *Builder) engineLine(c *lineContext, w sighting) bool {
 	ln := w.Line
-	at := bytes.Index(c.text, []byte(w.Anchor))
-	if at < 0 {
-		at = bytes.Index(c.seg, []byte(w.Anchor))
-		if at < 0 {
-			return false
-		}
-	}
 	if c.where&w.In == 0 || ln.Alone && string(bytes.TrimSpace(c.text)) != w.Anchor {
 		return false
 	}
 	caps, ok := matchAny(w.Patterns, c.seg)
 	if !ok {
 		if w.Engine != nil && c.where&(InLog|InOutput) != 0 {
-			b.cur.noteDrift(w, fact.Pos{File: b.file, Line: c.no}, c.raw)
+			b.cur.noteDrift(w.Watch, fact.Pos{File: b.file, Line: c.no}, c.raw)
 		}
 		return false
 	}
-	if quoted(ln.Kind) && c.p.Len == 0 && at > nearStart {
+	if quoted(ln.Kind) && c.p.Len == 0 && w.at > nearStart {
 		return false
 	}
 	if ln.Kind == engine.Served {
@@ -439,8 +447,9 @@ func (b *Builder) engineLine(c *lineContext, w *Watch) bool {
 		}
 		return true
 	}
-	b.cur.event(b, c, w, caps)
-	b.cur.apply(b, c, w, caps)
+	named := byName(caps)
+	b.cur.event(b, c, w.Watch, named)
+	b.cur.apply(b, c, w.Watch, caps, named)
 	return true
 }
 
@@ -466,12 +475,12 @@ func matchAny(pats []*match.Pattern, seg []byte) (match.Captures, bool) {
 // messages are shorter, and a line may be a megabyte.
 const regexWindow = 2 << 10
 
-func (b *Builder) ruleLine(c *lineContext, w *Watch) bool {
+func (b *Builder) ruleLine(c *lineContext, w sighting) bool {
 	l := b.cur
 	if c.where&w.In == 0 || len(w.Phases) > 0 && !phaseIn(l.phaseFor(c.p), w.Phases) {
 		return false
 	}
-	if l.Counts[w] >= maxEventsPerWatch {
+	if l.Counts[w.Watch] >= maxEventsPerWatch {
 		l.lastLine = c.no
 		return true
 	}
@@ -482,28 +491,13 @@ func (b *Builder) ruleLine(c *lineContext, w *Watch) bool {
 			return false
 		}
 	}
-	l.event(b, c, w, caps)
+	l.event(b, c, w.Watch, byName(caps))
 	return true
 }
 
 // read applies a rule's expression to the neighbourhood of its anchor.
-func (w *Watch) read(seg []byte) (match.Captures, bool) {
-	at := bytes.Index(seg, []byte(w.Anchor))
-	if at < 0 {
-		return nil, false
-	}
-	part := seg[max(0, at-regexWindow):min(len(seg), at+regexWindow)]
-	m := w.Regex.FindSubmatchIndex(part)
-	if m == nil {
-		return nil, false
-	}
-	var caps match.Captures
-	for i, n := range w.Regex.SubexpNames() {
-		if n != "" && m[2*i] >= 0 {
-			caps = append(caps, match.Capture{Name: n, Value: string(part[m[2*i]:m[2*i+1]])})
-		}
-	}
-	return caps, true
+func (w *sighting) read(seg []byte) (match.Captures, bool) {
+	return w.Regex.Find(seg[max(0, w.at-regexWindow):min(len(seg), w.at+regexWindow)])
 }
 
 func phaseIn(p fact.Phase, list []fact.Phase) bool {
@@ -555,13 +549,12 @@ func (b *Builder) Close() {
 // maxDumpLines bounds how many hard-wrapped lines one dump may take.
 const maxDumpLines = 400
 
-func (b *Builder) openDump(c *lineContext, w *Watch) {
-	b.cur.event(b, c, w, nil)
-	d := &openDump{watch: w, prefix: c.p, pos: fact.Pos{File: b.file, Line: c.no}, seq: b.seq}
-	at := bytes.Index(c.seg, []byte(w.Anchor))
-	d.text.Write(c.seg[at:])
+func (b *Builder) openDump(c *lineContext, w sighting) {
+	b.cur.event(b, c, w.Watch, nil)
+	d := &openDump{watch: w.Watch, prefix: c.p, pos: fact.Pos{File: b.file, Line: c.no}, seq: b.seq}
+	d.text.Write(c.seg[w.at:])
 	b.dump = d
-	if balanced(c.seg[at:]) {
+	if balanced(c.seg[w.at:]) {
 		b.closeDump()
 	}
 }

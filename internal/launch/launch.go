@@ -159,7 +159,7 @@ type Launch struct {
 	phase           fact.Phase
 	drift           map[*Watch]*Drift
 	traceBy         map[string]*Trace
-	seen            map[string][]logstream.Time // start markers by process, for splitting
+	seen            map[marker][]logstream.Time // start markers by process, for splitting
 	failLine        int                         // physical line of the first failure
 	servedAfterFail int                         // signs of service behind the first failure
 	lastLine        int                         // last physical line that is an event, error or traceback

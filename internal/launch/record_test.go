@@ -2,7 +2,6 @@ package launch_test
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"shakedown/internal/fact"
 	"shakedown/internal/launch"
 	"shakedown/internal/launchtest"
+	"shakedown/internal/match"
 )
 
 func TestMilestones(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRuleEvents(t *testing.T) {
 		return &launch.Watch{ID: id, Anchor: anchor, In: in}
 	}
 	need := watch("USR-TEST-001", "rank needs ", launch.DefaultWhere)
-	need.Regex = regexp.MustCompile(`rank needs (?P<need>\d+) of (?P<have>\d+) GiB`)
+	need.Regex = match.NewRegexp(`rank needs (?P<need>\d+) of (?P<have>\d+) GiB`)
 	vllmOnly := watch("USR-TEST-009", "rank needs ", launch.DefaultWhere)
 	vllmOnly.For = []string{"vllm"}
 	x := launchtest.Index(t, need, vllmOnly,

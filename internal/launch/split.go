@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 //   - a banner, config dump or unranked choice after the launch has ended,
 //   - a start marker that the same process has already printed, when the launch
 //     has moved past its beginning since (a log that was appended to).
-func (b *Builder) split(c *lineContext, ws []*Watch) {
+func (b *Builder) split(c *lineContext, ws []sighting) {
 	marker := b.startMarker(c, ws)
 	if marker != nil && b.forced == nil {
 		b.engine = marker.Engine
@@ -58,7 +57,7 @@ func (b *Builder) split(c *lineContext, ws []*Watch) {
 }
 
 // startMarker returns the watch among ws that shows a server starting up.
-func (b *Builder) startMarker(c *lineContext, ws []*Watch) *Watch {
+func (b *Builder) startMarker(c *lineContext, ws []sighting) *Watch {
 	for _, w := range ws {
 		if w.Line == nil {
 			continue
@@ -72,14 +71,14 @@ func (b *Builder) startMarker(c *lineContext, ws []*Watch) *Watch {
 			continue
 		}
 		if w.Line.Kind != engine.ConfigDump {
-			if quoted(w.Line.Kind) && c.p.Len == 0 && bytes.Index(c.text, []byte(w.Anchor)) > nearStart {
+			if quoted(w.Line.Kind) && c.p.Len == 0 && w.at > nearStart {
 				continue
 			}
 			if _, ok := matchAny(w.Patterns, c.seg); !ok {
 				continue
 			}
 		}
-		return w
+		return w.Watch
 	}
 	return nil
 }
@@ -95,7 +94,7 @@ func (b *Builder) lastStartPhase() fact.Phase {
 
 // opens tells whether a line without start marker can begin the first launch of
 // a file: a paste may begin anywhere.
-func (b *Builder) opens(c *lineContext, ws []*Watch) bool {
+func (b *Builder) opens(c *lineContext, ws []sighting) bool {
 	if len(ws) > 0 || b.pending != nil || b.engineNow() != nil {
 		return true
 	}
@@ -132,9 +131,13 @@ func restarts(w *Watch, c *lineContext) bool {
 	return false
 }
 
-func markerKey(w *Watch, c *lineContext) string {
-	return w.ID + "\x00" + c.p.Tag + "\x00" + c.p.Rank.String()
+// marker is a start marker of one process.
+type marker struct {
+	id, tag string
+	rank    logstream.Rank
 }
+
+func markerKey(w *Watch, c *lineContext) marker { return marker{w.ID, c.p.Tag, c.p.Rank} }
 
 // pastedAgain: the same process printed the same marker at the same second. No
 // server starts twice in a second; people paste the same log twice.
@@ -194,13 +197,17 @@ func (b *Builder) restart(no int) {
 	b.begin(first)
 }
 
+// usualEvents is how many events a launch has room for at first.
+const usualEvents = 64
+
 func (b *Builder) begin(first int) {
 	f := &File{Name: b.file, First: first}
 	l := &Launch{
 		Files: []*File{f}, Engine: b.engineNow(),
 		ReadySeq: -1, FailSeq: -1, StopSeq: -1, LastServed: -1, SymptomSeq: -1,
 		Counts: make(map[*Watch]int), cluster: make(map[string]*Cluster), phaseOf: make(map[string]fact.Phase),
-		drift: make(map[*Watch]*Drift), traceBy: make(map[string]*Trace), seen: make(map[string][]logstream.Time),
+		drift: make(map[*Watch]*Drift), traceBy: make(map[string]*Trace), seen: make(map[marker][]logstream.Time),
+		Events: make([]Event, 0, usualEvents),
 	}
 	if b.pending != nil {
 		f.Command, f.CommandPos, f.CommandText = b.pending, b.pendingPos, b.pendingTxt

@@ -2,7 +2,7 @@ package launch
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -78,13 +78,21 @@ type Watch struct {
 	Line     *engine.Line   // nil for a rule
 	Patterns []*match.Pattern
 
-	Regex  *regexp.Regexp // rules only, optional
+	Regex  *match.Regexp // rules only, optional
 	In     Where
 	Phases []fact.Phase // rules only: phases in which the line counts; empty: all
 	For    []string     // rules only: names of the engines it is about; empty: all
 
 	// Slot is the place of this watch in the rule that owns it.
 	Slot any
+
+	facts []factTemplate
+}
+
+// factTemplate is a fact that a line states, its value with captures.
+type factTemplate struct {
+	key   fact.Key
+	value string
 }
 
 // wake are literals that make a line worth a closer look although no watch
@@ -101,13 +109,19 @@ var commandWords = []string{
 	"trtllm-serve", "trtllm-bench", "lmdeploy serve", "sglang_router", "sglang-router", "docker run",
 }
 
+// anchorUse is what an anchor means.
 type anchorUse struct {
+	literal string
 	watches []*Watch
+	// about are the watches that count in logs of one engine, by its place in
+	// Index.Engines.
+	about   [][]*Watch
 	sign    *engine.Engine // the anchor tells this engine
 	weight  int
 	command bool
 	wakes   bool // the line is worth a closer look; false for mere signs
 	served  bool // all its watches are signs of service
+	error   bool // a sign of logstream.ErrorSigns
 }
 
 // Index finds all watches of all engines and rules in one pass. It is immutable
@@ -131,7 +145,7 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 			id = b.Add(lit)
 			ids[lit] = id
 			for len(x.uses) <= id {
-				x.uses = append(x.uses, anchorUse{})
+				x.uses = append(x.uses, anchorUse{literal: lit})
 			}
 		}
 		return &x.uses[id]
@@ -176,8 +190,12 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 	for _, s := range commandWords {
 		use(s).command = true
 	}
+	for _, s := range logstream.ErrorSigns() {
+		use(s).error = true
+	}
 	for i := range x.uses {
 		u := &x.uses[i]
+		x.sortByEngine(u)
 		u.served = len(u.watches) > 0 && !slices.ContainsFunc(u.watches, func(w *Watch) bool { return w.Line == nil || w.Line.Kind != engine.Served })
 		u.wakes = u.wakes || len(u.watches) > 0 || u.command
 	}
@@ -185,8 +203,54 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 	return x, nil
 }
 
+// sortByEngine fills u.about.
+func (x *Index) sortByEngine(u *anchorUse) {
+	if len(u.watches) == 0 {
+		return
+	}
+	u.about = make([][]*Watch, len(x.Engines))
+	for i, e := range x.Engines {
+		strange := func(w *Watch) bool { return !startsServer(w) && !w.about(e) }
+		if !slices.ContainsFunc(u.watches, strange) {
+			u.about[i] = u.watches
+			continue
+		}
+		for _, w := range u.watches {
+			if !strange(w) {
+				u.about[i] = append(u.about[i], w)
+			}
+		}
+	}
+}
+
+// watchesFor lists the watches of an anchor that count in logs of an engine, all
+// when it is nil.
+func (x *Index) watchesFor(u *anchorUse, e *engine.Engine) []*Watch {
+	for i := range u.about {
+		if x.Engines[i] == e {
+			return u.about[i]
+		}
+	}
+	return u.watches
+}
+
+func startsServer(w *Watch) bool {
+	return w.Line != nil && (w.Line.Kind == engine.Banner || w.Line.Kind == engine.ConfigDump)
+}
+
+// about tells whether a watch can say something about logs of this engine.
+func (w *Watch) about(e *engine.Engine) bool {
+	if w.Engine != nil {
+		return w.Engine == e
+	}
+	return len(w.For) == 0 || slices.Contains(w.For, e.Name)
+}
+
 func lineWatch(e *engine.Engine, l *engine.Line) (*Watch, error) {
 	w := &Watch{ID: l.ID, Anchor: l.Anchor, Engine: e, Line: l, In: InLog | InOutput | InException}
+	for _, k := range slices.Sorted(maps.Keys(l.Facts)) { // sorted, so that equal logs give equal reports
+		w.facts = append(w.facts, factTemplate{k, l.Facts[k]})
+	}
 	for _, p := range l.Patterns {
 		pat, err := match.ParsePattern(p)
 		if err != nil {

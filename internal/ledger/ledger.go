@@ -17,6 +17,7 @@ import (
 
 	"shakedown/internal/command"
 	"shakedown/internal/engine"
+	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/flags"
 	"shakedown/internal/launch"
@@ -36,13 +37,14 @@ type Entry struct {
 	Silent    bool // replaced although the user asked for another value
 	Because   []finding.Evidence
 
-	order int
+	dump fact.Pos // the dump that gave the effective value
 }
 
 // Ledger holds the settings of one launch.
 type Ledger struct {
 	entries []*Entry
 	byName  map[string]*Entry
+	slab    []Entry // where the next entries are: a dump has hundreds
 	// asks tells whether the whole command is known, so that a setting without
 	// entry is known not to be asked.
 	asks bool
@@ -103,7 +105,11 @@ func (g *Ledger) find(name string) *Entry {
 // Build makes the ledger of a launch. cmd is the launch command when the caller
 // knows it from elsewhere (--cmd); nil means the one found in the log.
 func Build(l *launch.Launch, cmd *command.Command) *Ledger {
-	g := &Ledger{byName: make(map[string]*Entry)}
+	settings := 0
+	for i := range l.Dumps {
+		settings += len(l.Dumps[i].Settings)
+	}
+	g := &Ledger{byName: make(map[string]*Entry, settings)}
 	if l.Engine == nil {
 		return g
 	}
@@ -123,32 +129,39 @@ func Build(l *launch.Launch, cmd *command.Command) *Ledger {
 func (g *Ledger) entry(name string) *Entry {
 	e := g.byName[name]
 	if e == nil {
-		e = &Entry{Name: name, order: len(g.entries)}
+		if len(g.slab) == 0 {
+			g.slab = make([]Entry, slabSize)
+		}
+		e, g.slab = &g.slab[0], g.slab[1:]
+		e.Name = name
 		g.byName[name] = e
 		g.entries = append(g.entries, e)
 	}
 	return e
 }
 
+// slabSize is how many entries are allocated at a time.
+const slabSize = 64
+
 // dumps reads configuration dumps: after resolution (effective), or the user's
 // own arguments (asked).
 func (g *Ledger) dumps(l *launch.Launch) {
 	for i := range l.Dumps {
 		d := &l.Dumps[i]
-		ev := finding.Evidence{Kind: "log", File: d.Pos.File, Line: d.Pos.Line}
-		for _, s := range d.Settings {
+		lines := newDumpLines(d)
+		for i := range d.Settings {
+			s := &d.Settings[i]
 			e := g.entry(s.Name)
+			v := shown(s.Name, s.Value)
 			if d.Effective {
-				v := shown(s.Name, s.Value)
-				e.Effective, e.Known = v, true
+				e.Effective, e.Known, e.dump = v, true, d.Pos
 				if len(e.Because) == 0 {
-					e.Because = []finding.Evidence{withText(ev, s.Name+"="+v)}
+					e.Because = lines.of(s.Name, v)
 				}
 				continue
 			}
-			v := shown(s.Name, s.Value)
 			e.Asked = finding.Asked{Known: true, Value: &v}
-			e.Because = append(e.Because, withText(ev, s.Name+"="+v))
+			e.Because = append(e.Because, lines.of(s.Name, v)...)
 		}
 		if !d.Effective {
 			g.asks = true
@@ -162,6 +175,35 @@ func shown(name, value string) string {
 		return "***"
 	}
 	return value
+}
+
+// dumpLines makes the evidence for each setting of a dump. All of it shares two
+// allocations.
+type dumpLines struct {
+	from finding.Evidence
+	all  []finding.Evidence
+	text strings.Builder
+}
+
+func newDumpLines(d *launch.DumpAt) *dumpLines {
+	m := &dumpLines{from: finding.Evidence{Kind: "log", File: d.Pos.File, Line: d.Pos.Line}, all: make([]finding.Evidence, 0, len(d.Settings))}
+	size := 0
+	for _, s := range d.Settings {
+		size += len(s.Name) + len("=") + len(s.Value)
+	}
+	m.text.Grow(size)
+	return m
+}
+
+// of is the evidence for one setting, a slice that owns its capacity.
+func (m *dumpLines) of(name, value string) []finding.Evidence {
+	start := m.text.Len()
+	m.text.WriteString(name)
+	m.text.WriteByte('=')
+	m.text.WriteString(value)
+	m.all = append(m.all, withText(m.from, m.text.String()[start:]))
+	n := len(m.all)
+	return m.all[n-1 : n : n]
 }
 
 func withText(ev finding.Evidence, text string) finding.Evidence {
@@ -189,10 +231,10 @@ func (g *Ledger) choices(l *launch.Launch) {
 				continue
 			}
 			e := g.entry(name)
-			e.Choice, e.By, e.Why, e.From = ln.ID, s.By, ln.Why, s.From
-			if value != "" && (!e.Known || e.Effective == "None" || e.Effective == "auto") {
-				e.Effective, e.Known = value, true
+			if !e.chosen(value, ev.Pos) {
+				continue
 			}
+			e.Choice, e.By, e.Why, e.From = ln.ID, s.By, ln.Why, s.From
 			e.Because = append([]finding.Evidence{{Kind: "log", File: ev.Pos.File, Line: ev.Pos.Line, Text: ev.Text}}, e.Because...)
 		}
 	}
@@ -213,7 +255,7 @@ func (g *Ledger) command(eng *engine.Engine, cmd *command.Command, pos finding.E
 	}
 	parsed, problems := g.Table.Parse(cmd.Redacted().Options())
 	g.Problems = problems
-	g.asks = true
+	g.asks = !hidesOptions(cmd)
 	for _, a := range parsed.Args {
 		name := a.Setting()
 		if name == "" {
@@ -243,7 +285,7 @@ func (g *Ledger) settle(eng *engine.Engine) {
 			asked = *e.Asked.Value
 		}
 		switch {
-		case e.Asked.Value != nil && (!e.Known || same(asked, e.Effective)):
+		case e.Asked.Value != nil && (!e.Known || Same(asked, e.Effective)):
 			if !e.Known {
 				e.Effective = asked
 			}
@@ -251,23 +293,19 @@ func (g *Ledger) settle(eng *engine.Engine) {
 		case e.Asked.Value != nil:
 			e.Silent = !open(asked)
 			e.By = cmp.Or(e.By, "unknown")
-		case e.Choice != "":
-			e.By = cmp.Or(e.By, "unknown")
-		case hasDef && same(def, e.Effective):
+		case e.Choice == "" && hasDef && Same(def, e.Effective):
 			e.By = "default"
-		case e.Asked.Known:
-			e.By = "unknown"
 		default:
-			e.By = "unknown"
+			e.By = cmp.Or(e.By, "unknown")
 		}
-		if e.Choice == "" && (slices.Contains(eng.Hidden, e.Name) && e.By != "user") {
+		if e.Choice == "" && e.By != "user" && slices.Contains(eng.Hidden, e.Name) {
 			delete(g.byName, e.Name)
 			continue
 		}
 		kept = append(kept, e)
 	}
 	g.entries = kept
-	slices.SortStableFunc(g.entries, func(a, b *Entry) int {
+	slices.SortFunc(g.entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(a.Name, b.Name))
 	})
 }
@@ -318,35 +356,19 @@ func destOf(eng *engine.Engine, name string) string {
 	return m.(map[string]string)[name]
 }
 
-// same compares values as the engines print them: 'None' and "", True and
-// true, 8 and 8.0 are the same.
-func same(a, b string) bool {
-	norm := func(s string) string {
-		s = strings.Trim(strings.TrimSpace(s), `'"`)
-		switch strings.ToLower(s) {
-		case "none", "":
-			return ""
-		case "true":
-			return "true"
-		case "false":
-			return "false"
-		}
-		return strings.TrimSuffix(s, ".0")
-	}
-	return norm(a) == norm(b)
-}
-
 // Messages lists the ledger as messages. all adds defaults and undecided rows.
 func (g *Ledger) Messages(all bool) []*finding.SettingMsg {
-	var out []*finding.SettingMsg
+	list := make([]finding.SettingMsg, 0, len(g.entries)) // never grows: the pointers into it stay
+	out := make([]*finding.SettingMsg, 0, len(g.entries))
 	for _, e := range g.entries {
 		if !all && weight(e) > 2 {
 			continue
 		}
-		out = append(out, &finding.SettingMsg{
+		list = append(list, finding.SettingMsg{
 			Name: e.Name, Asked: e.Asked, Effective: e.Effective, ChosenBy: e.By, Choice: e.Choice,
 			Coupled: e.From, Silent: e.Silent, Because: e.Because,
 		})
+		out = append(out, &list[len(list)-1])
 	}
 	return out
 }

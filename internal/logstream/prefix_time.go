@@ -32,34 +32,6 @@ func (t Time) Sub(earlier Time) (seconds float64, ok bool) {
 	return t.Sec - earlier.Sec, true
 }
 
-// Before reports whether t lies before u; ok as in Sub.
-func (t Time) Before(u Time) (before, ok bool) {
-	d, ok := u.Sub(t)
-	return d > 0, ok
-}
-
-// String writes as much as is known: "2026-02-26 06:25:15", "02-26 06:25:15",
-// "06:25:15", "+12.5s", or "" without a time. Parts of a second are cut off.
-func (t Time) String() string {
-	switch {
-	case !t.set:
-		return ""
-	case t.Elapsed:
-		return fmt.Sprintf("+%.1fs", t.Sec)
-	case !t.HasDate:
-		return clock(t.Sec)
-	case !t.HasYear:
-		month, day := dayOfLeapYear(int(t.Sec) / secondsPerDay)
-		return fmt.Sprintf("%02d-%02d %s", month, day, clock(math.Mod(t.Sec, secondsPerDay)))
-	}
-	return time.Unix(int64(math.Floor(t.Sec)), 0).UTC().Format(time.DateTime)
-}
-
-func clock(sec float64) string {
-	s := int(sec)
-	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
 const secondsPerDay = 24 * 60 * 60
 
 // leapMonths are the lengths of the months of a leap year: a date without a
@@ -187,12 +159,4 @@ func (c *cursor) zone() float64 {
 	}
 	c.i = start
 	return 0
-}
-
-// ParseTime reads a time stamp as log wrappers print it (RFC 3339, also with a
-// blank instead of the T).
-func ParseTime(text string) (t Time, ok bool) {
-	c := cursor{b: []byte(text)}
-	t, ok = c.isoTime()
-	return t, ok && c.i == len(c.b)
 }

@@ -131,8 +131,9 @@ func TestShort(t *testing.T) {
 
 func TestStyled(t *testing.T) {
 	s := streams["incident"]
+	coloured := term.Detect(io.Discard, func(string) string { return "" }, term.Always)
 	plain := render(t, NewText, Options{Files: s.files}, s.messages)
-	styled := render(t, NewText, Options{Files: s.files, Style: term.Colored()}, s.messages)
+	styled := render(t, NewText, Options{Files: s.files, Style: coloured.Style}, s.messages)
 	if styled == plain {
 		t.Error("no style was applied")
 	}

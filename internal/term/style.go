@@ -6,9 +6,6 @@ type Style struct {
 	on bool
 }
 
-// Colored returns a Style that always adds colour, whatever the output is.
-func Colored() Style { return Style{on: true} }
-
 // SGR parameters (ECMA-48, section 8.3.117) of the eight basic colours, which
 // every terminal and both background themes can show.
 const (

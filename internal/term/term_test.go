@@ -79,7 +79,7 @@ func TestParseWhen(t *testing.T) {
 }
 
 func TestStyle(t *testing.T) {
-	s := Colored()
+	s := Style{on: true}
 	if got, want := s.Bad("x"), "\x1b[1;31mx\x1b[0m"; got != want {
 		t.Errorf("Bad = %q, want %q", got, want)
 	}
