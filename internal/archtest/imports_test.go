@@ -25,6 +25,9 @@ func own(names ...string) []string {
 	return names
 }
 
+// addresses is the part of net that only parses them.
+var addresses = []string{"net/netip"}
+
 var layers = []layer{
 	{
 		from: []string{"internal/fact", "internal/finding"},
@@ -32,14 +35,16 @@ var layers = []layer{
 		why:  "the vocabularies are what everything else agrees on, so they stand on the standard library alone",
 	},
 	{
-		from: []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan"},
-		deny: append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
-		why:  "judging is pure: the same facts give the same findings, without a network, a process or an output format",
+		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan"},
+		deny:   append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
+		except: addresses,
+		why:    "judging is pure: the same facts give the same findings, without a network, a process or an output format",
 	},
 	{
-		from: []string{"internal/logstream", "internal/match", "internal/command", "internal/engine/..."},
-		deny: append(own("knowledge/...", "ledger/...", "launch/...", "explain/...", "report/...", "cli/..."), "net/...", "os/exec"),
-		why:  "reading does not judge, and reading a log opens no connection and starts no process",
+		from:   []string{"internal/logstream", "internal/match", "internal/command", "internal/engine/..."},
+		deny:   append(own("knowledge/...", "ledger/...", "launch/...", "explain/...", "report/...", "cli/..."), "net/...", "os/exec"),
+		except: addresses,
+		why:    "reading does not judge, and reading a log opens no connection and starts no process",
 	},
 	{
 		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact"},
@@ -53,9 +58,10 @@ var layers = []layer{
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",
 	},
 	{
-		from: []string{"internal/score"},
-		deny: append(own("cli/...", "report/...", "term/..."), "net/...", "os/exec"),
-		why:  "a score is taken from the messages of explain, as a user's script would, and needs no network",
+		from:   []string{"internal/score"},
+		deny:   append(own("cli/...", "report/...", "term/..."), "net/...", "os/exec"),
+		except: addresses,
+		why:    "a score is taken from the messages of explain, as a user's script would, and needs no network",
 	},
 	{
 		from: []string{"cmd/...", "internal/..."},

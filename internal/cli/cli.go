@@ -36,7 +36,7 @@ const interruptGrace = 500 * time.Millisecond
 // interruption of ctx it returns within interruptGrace, even when the run is
 // still blocked; the caller must then exit and not use the streams again.
 func Main(ctx context.Context, w World) int {
-	out := &startedWriter{w: w.Stdout}
+	out := &mainOutput{w: w.Stdout}
 	w.Stdout = out
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, &w) }()
@@ -44,6 +44,9 @@ func Main(ctx context.Context, w World) int {
 	case err := <-done:
 		if ctx.Err() != nil {
 			return exitInterrupted
+		}
+		if out.err != nil {
+			err = out.err // whatever the run made of it
 		}
 		return conclude(&w, out.started, err)
 	case <-ctx.Done():
@@ -65,13 +68,31 @@ func run(ctx context.Context, w *World) (err error) {
 	return newRootCmd(w).ExecuteContext(ctx)
 }
 
-// startedWriter remembers whether anything was written.
-type startedWriter struct {
+// mainOutput is standard output. Many writers, such as cobra's help, drop an
+// error or take it for one of the input, so it is kept here.
+type mainOutput struct {
 	w       io.Writer
-	started bool
+	started bool  // anything was written
+	err     error // an outputError once a write failed
 }
 
-func (s *startedWriter) Write(p []byte) (int, error) {
-	s.started = true
-	return s.w.Write(p)
+// Write passes p on; after a failure it writes nothing more.
+func (o *mainOutput) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	o.started = true
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = outputError(err)
+	}
+	return n, o.err
+}
+
+// behind is the stream that a terminal may show.
+func behind(w io.Writer) io.Writer {
+	if o, ok := w.(*mainOutput); ok {
+		return o.w
+	}
+	return w
 }

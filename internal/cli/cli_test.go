@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,6 +128,40 @@ func TestInterruptedWhileBlocked(t *testing.T) {
 	}
 	if stdout.Len() > 0 {
 		t.Errorf("stdout holds %q", stdout)
+	}
+}
+
+// brokenWriter fails as a full disk or a closed pipe does.
+type brokenWriter struct{ err error }
+
+func (b brokenWriter) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: b.err}
+}
+
+func TestUnwritableOutput(t *testing.T) {
+	for _, args := range []string{
+		"--help", "--version", "version", "version --json", "help exit-codes", "redact", "rules list", "rules list --json", "rules show GEN-OOM-001",
+		"explain --demo", "explain --demo --json", "explain --demo --markdown", "explain --demo --html -", "completion bash",
+	} {
+		for cause, want := range map[error]int{syscall.ENOSPC: exitFailed, syscall.EPIPE: exitBrokenPipe} {
+			w, _, stderr := newWorld(strings.Fields(args)...)
+			w.Stdin = strings.NewReader("INFO 03-02 10:11:12 [api_server.py:1] vLLM API server version 0.11.0\n")
+			w.Stdout = brokenWriter{cause}
+			if got := Main(context.Background(), *w); got != want {
+				t.Errorf("%s into %v: exit code %d, want %d", args, cause, got, want)
+			}
+			if told := strings.Contains(stderr.String(), "write the output: "); told != (want == exitFailed) {
+				t.Errorf("%s into %v: stderr %q", args, cause, stderr)
+			}
+		}
+	}
+}
+
+// TestTerminalIsSeen shows that what Main puts before standard output does not
+// hide a terminal.
+func TestTerminalIsSeen(t *testing.T) {
+	if got := behind(&mainOutput{w: os.Stdout}); got != os.Stdout {
+		t.Errorf("behind standard output is %v", got)
 	}
 }
 

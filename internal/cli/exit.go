@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"shakedown/internal/finding"
 	"shakedown/internal/logstream"
@@ -21,6 +22,7 @@ const (
 	exitUnreadable  = 4
 	exitCantTell    = 5
 	exitInterrupted = 130 // 128 + SIGINT, as shells report it
+	exitBrokenPipe  = 141 // 128 + SIGPIPE: a run that ignores the signal ends like one that it kills
 )
 
 // exitTable is printed by --help and by the help topic exit-codes, and must
@@ -36,6 +38,7 @@ var exitTable = []struct {
 	{exitUnreadable, "input or endpoint unreadable"},
 	{exitCantTell, "can't tell: what would decide is printed"},
 	{exitInterrupted, "interrupted"},
+	{exitBrokenPipe, "nobody reads the output any more"},
 }
 
 // exitHelp renders exitTable.
@@ -77,7 +80,15 @@ func inputError(err error, next string) error {
 // outputError is an output that cannot be written. Without it, a file that
 // cannot be created would look like an input that cannot be read.
 func outputError(err error) error {
-	return &expectedError{code: exitFailed, err: fmt.Errorf("write the report: %w", err)}
+	var known *expectedError
+	if errors.As(err, &known) {
+		return err
+	}
+	code := exitFailed
+	if errors.Is(err, syscall.EPIPE) {
+		code = exitBrokenPipe
+	}
+	return &expectedError{code: code, err: fmt.Errorf("write the output: %w", err)}
 }
 
 // inputErrors are the errors of packages below that mean an unreadable input.
@@ -126,7 +137,7 @@ func exitCode(err error) int {
 func conclude(w *World, started bool, err error) int {
 	code := exitCode(err)
 	switch code {
-	case exitSound, exitProblem, exitCantTell:
+	case exitSound, exitProblem, exitCantTell, exitBrokenPipe:
 		return code
 	}
 	msg := newErrorMsg(err)

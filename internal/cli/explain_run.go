@@ -56,10 +56,6 @@ func (o *explainOptions) input() (explain.Options, error) {
 	return in, err
 }
 
-// maxCommandFile bounds a file that holds a launch command; a manifest of a
-// whole cluster is smaller.
-const maxCommandFile = 8 << 20
-
 // readCommand reads the launch command that --cmd or --compose names.
 func (o *explainOptions) readCommand(in *explain.Options) error {
 	name := o.command + o.compose // at most one is set
@@ -71,7 +67,7 @@ func (o *explainOptions) readCommand(in *explain.Options) error {
 		return err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxCommandFile))
+	data, err := io.ReadAll(io.LimitReader(f, command.MaxFile+1))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ const environmentHelp = `Variables that shakedown reads:
   NO_COLOR        not empty: no colour
   CLICOLOR        0: no colour
   CLICOLOR_FORCE  not empty and not 0: colour, even into a pipe
+  TERM            dumb: no colour
   COLUMNS         width of the text report when it is not known otherwise
 
 Flags win over variables. Nothing else is read from the environment.`

@@ -38,7 +38,7 @@ func (o *outputOptions) check() error {
 
 // output finds out what w's standard output can show, flags first.
 func (o *outputOptions) output(w *World) term.Output {
-	out := term.Detect(w.Stdout, w.Env, term.When(o.color))
+	out := term.Detect(behind(w.Stdout), w.Env, term.When(o.color))
 	if o.width > 0 {
 		out.Width = term.ClampWidth(o.width)
 	}

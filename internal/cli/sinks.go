@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"shakedown/internal/finding"
 	"shakedown/internal/redact"
@@ -180,7 +181,7 @@ func (s *saver) Close() error {
 	}
 	for i, script := range s.scripts {
 		name := filepath.Join(s.dir, scriptName(i+1, script))
-		if err := os.WriteFile(name, []byte(script), 0o600); err != nil { // a launch may hold keys
+		if err := os.WriteFile(name, []byte(strings.TrimRight(script, "\n")+"\n"), 0o600); err != nil { // a key that nothing marks as one is still in it
 			return err
 		}
 		fmt.Fprintf(s.log, "saved: %s\n", name)

@@ -119,7 +119,7 @@ func TestSaver(t *testing.T) {
 	}
 	send(t, o, nil, newConfigMsg(),
 		&finding.LaunchMsg{N: 1, Outcome: finding.Failed}, remedy(1, "vllm serve earlier\n"),
-		&finding.LaunchMsg{N: 2, Outcome: finding.Failed}, remedy(2, "vllm serve m --port 1\n"), remedy(2, "services:\n  vllm:\n    image: x\n"),
+		&finding.LaunchMsg{N: 2, Outcome: finding.Failed}, remedy(2, "vllm serve m --port 1"), remedy(2, "services:\n  vllm:\n    image: x\n"),
 		&finding.EndMsg{Launches: 2})
 	got := map[string]string{}
 	files, err := os.ReadDir(o.save)

@@ -150,8 +150,9 @@ func merged(env, over []Var) []Var {
 	return env
 }
 
-// maxFile bounds the files that Parse reads. Launch scripts have kilobytes.
-const maxFile = 1 << 20
+// MaxFile bounds the files that Parse reads, in bytes. Launch scripts have
+// kilobytes; the manifest of a whole cluster is smaller, too.
+const MaxFile = 1 << 20
 
 // ErrNoLaunch says that a file holds no launch of a known engine.
 var ErrNoLaunch = errors.New("no launch of a known engine")
@@ -160,8 +161,8 @@ var ErrNoLaunch = errors.New("no launch of a known engine")
 // its ending and in errors. An input without a launch gives an error that wraps
 // ErrNoLaunch.
 func Parse(name string, data []byte) ([]Command, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes, a launch file may have %d: cut out the command and try again", name, len(data), maxFile)
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%s: more than %d bytes: cut out the command and try again", name, MaxFile)
 	}
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
 	commands, err := parseKind(name, text)

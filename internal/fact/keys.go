@@ -42,10 +42,14 @@ const (
 	Transformers  Key = "transformers"    // version
 	Mismatch      Key = "join.mismatch"   // a setting on which the nodes of one launch disagree
 	MissingNode   Key = "join.missing"    // a node whose log was not given
-	Silent        Key = "join.silent"     // a file that ends without a word while others go on
 	Port          Key = "http.port"       //
 	Host          Key = "http.host"       //
 	MaxRunning    Key = "max_running"     // concurrent requests
 	ExitCode      Key = "exit.code"       // of a process of the server, as printed
 	Signal        Key = "exit.signal"     // name or number
 )
+
+// Keys lists all keys.
+var Keys = []Key{
+	EngineName, EngineVersion, Model, Arch, Quant, DType, CtxLen, GPUName, GPUSM, GPUCount, GPUMem, GPUFree, Device, TP, PP, DP, EP, Nodes, NodeRank, MasterAddr, Role, WeightsGB, AvailGB, KVTokens, KVGB, KVDType, GraphsGB, LoadSeconds, CaptureSecs, CompileSecs, InitSecs, CUDA, Driver, Torch, Transformers, Mismatch, MissingNode, Port, Host, MaxRunning, ExitCode, Signal,
+}

@@ -45,7 +45,7 @@ func (t *Table) elsewhere(name string) (Problem, bool) {
 // gone describes a flag that an older release had.
 func (t *Table) gone(name string, old *Flag, since, last string) Problem {
 	if use := t.successor(old); use != "" {
-		return Problem{Kind: RenamedFlag, Version: since, Text: fmt.Sprintf(
+		return Problem{Kind: RenamedFlag, Version: since, Use: use, Text: fmt.Sprintf(
 			"%s is %s in %s (%s still had the old name)", name, use, t.release(), last)}
 	}
 	return Problem{Kind: RemovedFlag, Version: since, Text: fmt.Sprintf(
@@ -55,7 +55,7 @@ func (t *Table) gone(name string, old *Flag, since, last string) Problem {
 // early describes a flag that only a newer release has.
 func (t *Table) early(name string, future *Flag, since string) Problem {
 	if use := t.predecessor(future, name); use != "" {
-		return Problem{Kind: RenamedFlag, Version: since, Text: fmt.Sprintf(
+		return Problem{Kind: RenamedFlag, Version: since, Use: use, Text: fmt.Sprintf(
 			"%s is still %s in %s (%s is the first known release with the new name)", name, use, t.release(), since)}
 	}
 	return Problem{Kind: IntroducedFlag, Version: since, Text: fmt.Sprintf(

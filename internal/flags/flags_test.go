@@ -255,7 +255,7 @@ func TestProblemTexts(t *testing.T) {
 			continue
 		}
 		p := problems[0]
-		if p.Kind != tt.kind || p.Version != tt.release || !strings.Contains(p.Text, tt.use) || p.Index != 1 {
+		if p.Kind != tt.kind || p.Version != tt.release || p.Use != tt.use || p.Index != 1 {
 			t.Errorf("%s: %+v", tt.flag, p)
 		}
 		if tt.near != "" && !slices.Contains(p.Near, tt.near) {

@@ -83,6 +83,7 @@ type Problem struct {
 	Index   int      // element of the argument vector; -1 when nothing is there
 	Text    string   // a sentence for the user
 	Version string   // release of the change, for removed, renamed and introduced flags
+	Use     string   // what to write instead, when known
 	Near    []string // similar names, or the candidates of an abbreviation
 }
 
@@ -370,7 +371,7 @@ func deprecated(r resolved, index int) Problem {
 	if r.flag.ReplacedBy != "" {
 		text += ": use " + r.flag.ReplacedBy
 	}
-	return Problem{Kind: DeprecatedFlag, Flag: r.name, Index: index, Text: text}
+	return Problem{Kind: DeprecatedFlag, Flag: r.name, Index: index, Text: text, Use: r.flag.ReplacedBy}
 }
 
 // release names the table in messages.

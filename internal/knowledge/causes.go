@@ -61,10 +61,10 @@ var classByName = func() map[string]*Class {
 	return m
 }()
 
-// ClassTitle is the short title of a class, or its name when unknown.
-func ClassTitle(name string) string {
-	if c := classByName[name]; c != nil {
-		return c.Title
+func classNames() []string {
+	names := make([]string, len(Classes))
+	for i := range Classes {
+		names[i] = Classes[i].Name
 	}
-	return name
+	return names
 }

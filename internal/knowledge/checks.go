@@ -1,10 +1,11 @@
 package knowledge
 
 import (
+	"slices"
 	"strings"
 
 	"shakedown/internal/fact"
-	"shakedown/internal/finding"
+	"shakedown/internal/launch"
 )
 
 // check is a condition in Go, for what the rule language does not say.
@@ -24,36 +25,10 @@ var checks = map[string]check{
 	"not-survived": func(e *eval, c *candidate) bool {
 		return c.lead() != nil && !e.survived(c.lead())
 	},
-	// At least one request was answered before the lead.
-	"served-before": func(e *eval, c *candidate) bool { return e.l.Served > 0 },
 	// The launch shows NaN or Inf at the sampler.
 	"symptom-nan": func(e *eval, _ *candidate) bool {
-		for r := range e.events {
-			if r.Role == Symptom && r.Cause == "numerics-nan" {
-				return true
-			}
-		}
-		return false
-	},
-	// The launch spans several nodes.
-	"multi-node": func(e *eval, _ *candidate) bool {
-		n, ok := number(e.l.Facts.Value(fact.Nodes))
-		return ok && n > 1 || len(e.l.Files) > 1
-	},
-	// The launch stopped although nothing failed before.
-	"clean-stop": func(e *eval, _ *candidate) bool {
-		return e.l.StopSeq >= 0 && (e.l.Outcome == finding.Stopped || e.l.Outcome == finding.OK)
-	},
-	// The GPU was nearly empty of free memory when the server started.
-	"little-free-at-start": func(e *eval, _ *candidate) bool {
-		free, ok1 := number(e.l.Facts.Value(fact.GPUFree))
-		total, ok2 := number(e.l.Facts.Value(fact.GPUMem))
-		return ok1 && ok2 && total > 0 && free < 0.75*total
-	},
-	// The checkpoint is a 4-bit NVFP4 one.
-	"nvfp4": func(e *eval, _ *candidate) bool {
-		for _, s := range []string{e.l.Facts.Value(fact.Quant), e.l.Facts.Value(fact.Model)} {
-			if s = strings.ToLower(s); strings.Contains(s, "nvfp4") || strings.Contains(s, "modelopt_fp4") || strings.Contains(s, "fp4") {
+		for r, re := range e.events {
+			if r.Role == Symptom && r.Cause == "numerics-nan" && slices.ContainsFunc(re.lines, func(evs []*launch.Event) bool { return len(evs) > 0 }) {
 				return true
 			}
 		}

@@ -10,7 +10,7 @@
 // Unknown keys are errors. The language filters; whatever needs an "if" beyond
 // it is a named check in Go (checks.go).
 //
-//	id: SGL-NUM-003                # <engine>-<area>-<number>; GEN for any engine
+//	id: SGL-NUM-003                # <engine>-<area>-<number>; GEN for any engine, USR for your own rules
 //	title: DeepGEMM reads FP32 scales as UE8M0
 //	why: >                         # plain words, for a tired reader
 //	  ...
@@ -83,5 +83,5 @@
 // A launch that is ok keeps only latent findings. Otherwise causes compete:
 // a finding that explains another is above it; then the earliest failing
 // process and line wins (a wrapper is never a cause); on the same exception the
-// specific rule beats the generic one (GEN-EXC-*). See rank.go.
+// specific rule beats the generic one (GEN-EXC-*). See judge.go.
 package knowledge

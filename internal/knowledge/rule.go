@@ -3,6 +3,7 @@ package knowledge
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -109,7 +110,6 @@ type Rule struct {
 	Builtin bool   `yaml:"-"`
 
 	ranges map[string]flags.Range
-	order  int
 }
 
 // Generic rules (GEN-EXC-*) name an exception by its type; every specific rule
@@ -200,8 +200,7 @@ func Load(systems ...fs.FS) (*Base, error) {
 		}
 	}
 	sort.Slice(b.rules, func(i, j int) bool { return b.rules[i].ID < b.rules[j].ID })
-	for i, r := range b.rules {
-		r.order = i
+	for _, r := range b.rules {
 		problems = append(problems, b.link(r)...)
 	}
 	problems = append(problems, b.cycles()...)
@@ -239,6 +238,9 @@ func ParseRule(data []byte) (*Rule, error) {
 	if err := dec.Decode(r); err != nil {
 		return nil, err
 	}
+	if err := dec.Decode(new(Rule)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("a rule file holds one document")
+	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -257,7 +259,7 @@ func (r *Rule) check() error {
 		bad("title and why are required")
 	}
 	if classByName[r.Cause] == nil {
-		bad("cause %q is no class (shakedown rules list --causes)", r.Cause)
+		bad("cause %q is no class: want one of %s", r.Cause, strings.Join(classNames(), ", "))
 	}
 	if !slices.Contains([]finding.Severity{finding.Error, finding.Warning, finding.Info}, r.Severity) {
 		bad("severity %q: want error, warning or info", r.Severity)
@@ -298,6 +300,9 @@ func (r *Rule) check() error {
 	}
 	r.ranges = make(map[string]flags.Range)
 	for name, expr := range r.Engines {
+		if !slices.Contains(engineNames, name) {
+			bad("engines: %q: want one of %s", name, strings.Join(engineNames, ", "))
+		}
 		rg, err := flags.ParseRange(expr)
 		if err != nil {
 			bad("engines: %s: %w", name, err)
@@ -307,6 +312,9 @@ func (r *Rule) check() error {
 	}
 	return errors.Join(errs...)
 }
+
+// engineNames are the engines that a rule may be about.
+var engineNames = []string{"sglang", "vllm", "llamacpp", "trtllm", "lmdeploy"}
 
 // minAnchor keeps anchors selective; a short frequent one costs speed for every
 // log.
@@ -344,6 +352,7 @@ func checkConds(conds []Cond) []error {
 		if n != 1 {
 			errs = append(errs, fmt.Errorf("a condition needs exactly one subject, got %d", n))
 		}
+		errs = append(errs, c.check()...)
 		if c.Check != "" && checks[c.Check] == nil {
 			errs = append(errs, fmt.Errorf("check %q is unknown", c.Check))
 		}
@@ -356,10 +365,46 @@ func checkConds(conds []Cond) []error {
 	return errs
 }
 
+// check finds values that could never hold, and subjects without a comparison.
+func (c *Cond) check() []error {
+	var errs []error
+	compares := c.Is != nil || len(c.In) > 0 || len(c.Not) > 0 || c.Above != nil || c.Below != nil
+	if subject := c.Fact + c.Setting + c.Asked + c.Capture; subject != "" && !compares {
+		errs = append(errs, fmt.Errorf("condition on %s: want is, in, not, above or below", subject))
+	}
+	if c.Fact != "" && !slices.Contains(fact.Keys, fact.Key(c.Fact)) {
+		errs = append(errs, fmt.Errorf("condition on the unknown fact %q", c.Fact))
+	}
+	for _, o := range c.Outcome {
+		if !slices.Contains(outcomes, finding.Outcome(o)) {
+			errs = append(errs, fmt.Errorf("condition on the unknown outcome %q", o))
+		}
+	}
+	for _, p := range c.Phase {
+		if fact.Phase(p).Order() < 0 {
+			errs = append(errs, fmt.Errorf("condition on the unknown phase %q", p))
+		}
+	}
+	for _, v := range []any{c.Above, c.Below} {
+		switch v.(type) {
+		case nil, int, float64, string:
+		default:
+			errs = append(errs, fmt.Errorf("above and below want a number or the name of a capture, got %v", v))
+		}
+	}
+	return errs
+}
+
+var outcomes = []finding.Outcome{finding.OK, finding.Failed, finding.ReadyThenFailed, finding.Stalled, finding.Stopped}
+
 // link compiles a rule's lines to watches and checks the ids it names.
 func (b *Base) link(r *Rule) []error {
 	var errs []error
-	for _, ids := range [][]string{r.DependsOn, r.Explains} {
+	lists := [][]string{r.DependsOn, r.Explains}
+	for i := range r.Remedies {
+		lists = append(lists, r.Remedies[i].Decides)
+	}
+	for _, ids := range lists {
 		for _, id := range ids {
 			if id == "symptom" {
 				continue

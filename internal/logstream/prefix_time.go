@@ -1,11 +1,5 @@
 package logstream
 
-import (
-	"fmt"
-	"math"
-	"time"
-)
-
 // Time is a point in time as a log line states it. Engines leave parts out:
 // vLLM prints no year, llama.cpp the time since its start. No zone is known, so
 // that times of different hosts compare only after their clocks were matched.
@@ -48,16 +42,6 @@ func leapDay(month, day int) (int, bool) {
 		n += m
 	}
 	return n, true
-}
-
-func dayOfLeapYear(n int) (month, day int) {
-	for i, m := range leapMonths {
-		if n < m {
-			return i + 1, n + 1
-		}
-		n -= m
-	}
-	return 12, 31
 }
 
 func monthDayTime(month, day int, clock float64) (Time, bool) {

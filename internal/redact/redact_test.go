@@ -52,6 +52,7 @@ var tests = []struct{ in, want string }{
 	{"api_key: missing", ""},
 	{"        api_key=self.api_key,", ""},
 	{"db.user_token=velvet-otter-1", "db.user_token=<token>"},
+	{`HTTPS_PROXY=http://amy:"$PW"@proxy7:3128`, `HTTPS_PROXY=http://<user-1>:"$PW"@<host-1>:3128`},
 	{"HTTPS_PROXY=http://amy:${PW}@proxy7:3128", "HTTPS_PROXY=http://<user-1>:${PW}@<host-1>:3128"},
 	{"mask_token=<|MASK|>, eos_token='</s>', mask_token_id=12", ""},
 	{"max_tokens=16, token='!'", ""},

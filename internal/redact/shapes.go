@@ -48,7 +48,7 @@ func replaceGroups(re *regexp.Regexp, s string, fn func(groups []string) string)
 
 // The host of a URL may follow an account with a password, which is hidden
 // before.
-var hostURL = regexp.MustCompile(`\b((?:https?|tcp|grpc|rediss?|wss?|nats|etcd|zmq)://)(?:(<user-\d+>|[^/\s:@<>'"]*)(:<token>|:[^/\s@<>'"]*)?@)?([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)?`)
+var hostURL = regexp.MustCompile(`\b((?:https?|tcp|grpc|rediss?|wss?|nats|etcd|zmq)://)(?:(<user-\d+>|[^/\s:@<>'"]*)(:<token>|:"\$\w+"|:[^/\s@<>'"]*)?@)?([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)?`)
 
 func (r *Redactor) urls(s string) string {
 	return replaceGroups(hostURL, s, func(g []string) string {

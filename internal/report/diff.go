@@ -95,7 +95,7 @@ func (d *diff) view() diffView {
 			Good: newDiffCell(m.Good, m.EvidenceGood, goodPlaces), Bad: newDiffCell(m.Bad, m.EvidenceBad, badPlaces),
 		})
 		if m.Next != nil && v.Next == nil && m.Weight != finding.Note {
-			next := newAction(*m.Next, 0, nil)
+			next := newAction(*m.Next, 0)
 			v.Next = &next
 		}
 	}

@@ -18,6 +18,7 @@ type page struct {
 	width int
 	style term.Style
 	label string // section name that the next row shows
+	gap   bool   // an empty line precedes the next one
 }
 
 func newPage(w io.Writer, opt Options) *page {
@@ -38,6 +39,10 @@ func (p *page) margin() string {
 }
 
 func (p *page) line(s string) {
+	if p.gap && s != "" {
+		s = "\n" + s
+	}
+	p.gap = false
 	// The buffered writer reports its first error on flush.
 	_, _ = p.w.WriteString(strings.TrimRight(s, " ") + "\n")
 }
@@ -86,7 +91,8 @@ func (p *page) cells(lead, text, pos string, style func(string) string) {
 
 // quote writes a log line as it is, broken where the page ends. Of one that
 // takes more than the given number of lines the prefix is left out, then the
-// end. pos stands at the right end of the first line.
+// end, of a long quote what has the fewest numbers. pos stands at the right end
+// of the first line.
 func (p *page) quote(lead, text, pos string, lines int) {
 	bar := lead + "| "
 	room := p.width - gutter - term.Width(bar)
@@ -95,11 +101,14 @@ func (p *page) quote(lead, text, pos string, lines int) {
 	}
 	if term.Width(text) > room*lines {
 		text = message(text)
+		if lines >= rootQuote {
+			text = shorten(text, room*lines)
+		}
 	}
 	for ; text != "" && lines > 0; lines-- {
 		head, tail := term.Break(text, room)
 		if lines == 1 {
-			head = term.Cut(text, room)
+			head = term.Cut(text, room) // wide characters left columns free
 		}
 		if pos != "" {
 			p.line(p.margin() + bar + p.style.Dim(term.Pad(head, room)+"  "+pos))
@@ -111,11 +120,14 @@ func (p *page) quote(lead, text, pos string, lines int) {
 	}
 }
 
+// scriptIndent is what stands in front of a line that can be copied.
+const scriptIndent = 2
+
 // verbatim writes lines as they are, however long, so that they can be copied
 // and run.
 func (p *page) verbatim(lines []string) {
 	for _, l := range lines {
-		p.line("  " + p.style.Bold(l))
+		p.line(strings.Repeat(" ", scriptIndent) + p.style.Bold(l))
 	}
 }
 

@@ -20,8 +20,10 @@ const (
 	fewChosen   = 6
 	fewClusters = 3
 	fewRanks    = 8
+	fewReasons  = 2 // suspects that are explained; the others are only named and quoted
 	whyLines    = 3 // lines of explanation below a suspect
 	quoteLines  = 2 // lines of a quoted log line
+	rootQuote   = 4 // lines of the quote that the first suspect stands on
 	fullQuote   = 50
 	scriptLines = 14 // lines of scripts; the remedies behind that only say what they change
 )
@@ -29,7 +31,8 @@ const (
 // text is the report for a terminal.
 type text struct {
 	*digest
-	p *page
+	p      *page
+	quoted map[evidence]bool // what was quoted of the launch that is being written
 }
 
 // NewText returns a handler that writes the report for a terminal to w. It is
@@ -69,7 +72,7 @@ func (t *text) Close() error {
 		t.p.section("ERROR")
 		t.p.row("", e.Text, "", t.p.style.Bad)
 		if e.Next != "" {
-			t.p.verbatim([]string{e.Next})
+			t.p.verbatim(foldScript([]string{e.Next}, t.p.width-scriptIndent))
 		}
 	}
 	if !t.ended {
@@ -115,6 +118,7 @@ func (t *text) row(r row) {
 
 // compact writes a launch that is not the last one in a few lines.
 func (t *text) compact(v view) {
+	v.Notes = nil
 	t.headline(v)
 	for _, s := range firstOf(v.Symptoms, 1) {
 		t.p.section("SYMPTOM")
@@ -133,27 +137,50 @@ func (t *text) compact(v view) {
 	}
 }
 
-// detail writes a launch in full.
+// detail writes a launch in full: what went wrong, why and what to do come
+// first, whatever only supports them after that.
 func (t *text) detail(v view) {
+	t.quoted = map[evidence]bool{}
 	t.headline(v)
 	t.p.blank()
 	t.symptoms(v)
 	t.causes(v)
-	t.p.section("LATENT")
-	t.suspects(v.Latent)
-	t.p.section("REMARK")
-	t.suspects(v.Remarks)
-	t.notIt(v)
-	t.actions(v)
-	t.decide(v)
+	if len(v.Suspects) > 0 {
+		t.todo(v)
+		t.latent(v)
+	} else { // what is to be done is about the latent faults
+		t.latent(v)
+		t.todo(v)
+	}
+	hidden := t.notIt(v)
 	t.chosen(v)
 	t.reached(v)
 	t.unknown(v)
 	if t.opt.Full {
 		t.appendix(v)
-	} else {
-		t.p.line(t.p.style.Dim("--full: timeline, settings ledger, facts, all evidence"))
+		return
 	}
+	end := "--full: timeline, ledger, facts, all evidence"
+	if hidden > 0 {
+		end += ", " + plural(hidden, "harmless line", "harmless lines")
+	}
+	t.p.line(t.p.style.Dim(end))
+}
+
+// todo writes what to do, and what would decide what is right.
+func (t *text) todo(v view) {
+	t.actions(v)
+	t.decide(v)
+	if len(v.Actions)+len(v.Decide) > 0 {
+		t.p.gap = true
+	}
+}
+
+func (t *text) latent(v view) {
+	t.p.section("LATENT")
+	t.suspects(v.Latent)
+	t.p.section("REMARK")
+	t.suspects(v.Remarks)
 }
 
 // few is the bound of a list in a short report.
@@ -198,20 +225,28 @@ func (t *text) symptoms(v view) {
 	n := t.few(fewSymptoms)
 	for i, s := range firstOf(v.Symptoms, n) {
 		t.p.row("certain   ", s.Title, s.Pos, t.p.style.Bold)
-		if i == 0 || t.opt.Full {
-			t.evidence("", s.Evidence)
+		if (i == 0 || t.opt.Full) && !v.isCause(s) {
+			t.evidence("", s.Evidence, quoteLines)
 		}
 	}
 	t.more(n, len(v.Symptoms), "symptoms")
 }
 
-// evidence quotes the first observation, or all of them in a full report.
-func (t *text) evidence(lead string, es []evidence) {
+// isCause says that the first suspect stands on the same line as a symptom, and
+// will quote it.
+func (v view) isCause(s item) bool {
+	return len(v.Suspects) > 0 && v.Suspects[0].Pos == s.Pos && v.Suspects[0].Quote == s.Quote
+}
+
+// evidence quotes the first observation in so many lines, or all of them in a
+// full report.
+func (t *text) evidence(lead string, es []evidence, lines int) {
 	for i, e := range firstOf(es, t.few(1)) {
 		if i > 0 {
 			t.p.cells(lead, e.Note, e.Pos, t.p.style.Dim)
 		}
-		t.quote(lead, e.Text)
+		t.quote(lead, e.Text, lines)
+		t.quoted[e.bare()] = true
 		if i == 0 && t.opt.Full && e.Note != "" {
 			t.p.row(lead, e.Note, "", t.p.style.Dim)
 		}
@@ -229,7 +264,10 @@ func (t *text) causes(v view) {
 // suspects writes findings, numbered when several compete.
 func (t *text) suspects(ss []suspect) {
 	n := t.few(fewSuspects)
-	for _, s := range firstOf(ss, n) {
+	for i, s := range firstOf(ss, n) {
+		if i >= t.few(fewReasons) {
+			s.Why, s.Basis, s.Follow = "", "", ""
+		}
 		t.suspect(number(s, ss), s)
 	}
 	t.more(n, len(ss), "findings")
@@ -255,7 +293,11 @@ func (t *text) title(lead string, s suspect) {
 func (t *text) suspect(lead string, s suspect) {
 	t.title(lead, s)
 	below := strings.Repeat(" ", len(lead))
-	t.evidence(below, s.Evidence)
+	lines := quoteLines
+	if s.Number == 1 {
+		lines = rootQuote
+	}
+	t.evidence(below, s.Evidence, lines)
 	t.prose(below, s.Why)
 	if s.Basis != "" {
 		t.p.row(below, s.Word+" because: "+s.Basis, "", t.p.style.Dim)
@@ -269,12 +311,11 @@ func (t *text) suspect(lead string, s suspect) {
 }
 
 // quote writes a log line, cut to a few lines in a short report.
-func (t *text) quote(lead, line string) {
-	n := quoteLines
+func (t *text) quote(lead, line string, lines int) {
 	if t.opt.Full {
-		n = fullQuote
+		lines = fullQuote
 	}
-	t.p.quote(lead, line, "", n)
+	t.p.quote(lead, line, "", lines)
 }
 
 // prose writes an explanation, cut to a few lines in a short report.
@@ -286,18 +327,34 @@ func (t *text) prose(lead, why string) {
 	lines := term.Wrap(why, room)
 	if n := t.few(whyLines); len(lines) > n {
 		lines = lines[:n]
-		lines[n-1] = term.Cut(lines[n-1], room-1) + "…"
+		lines[n-1] = openEnd(lines[n-1], room)
 	}
 	for _, l := range lines {
 		t.p.row(lead, l, "", plainStyle)
 	}
 }
 
+// openEnd marks a line of prose as cut behind one of its words.
+func openEnd(line string, width int) string {
+	const mark = " …"
+	for term.Width(line) > width-term.Width(mark) {
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 {
+			return term.Cut(line+mark, width)
+		}
+		line = line[:at]
+	}
+	return strings.TrimRight(line, " .,;:-…") + mark
+}
+
 // background writes what only a full report says of a suspect.
 func (t *text) background(lead string, s suspect) {
 	for _, c := range s.Consequences {
 		t.p.row(lead+"follows: ", c.Title, c.Pos, plainStyle)
-		t.quote(lead, c.Quote)
+		t.quote(lead, c.Quote, quoteLines)
+	}
+	for _, r := range s.Remedies {
+		t.p.row(lead+"remedy: ", r, "", plainStyle)
 	}
 	for _, c := range s.Captures {
 		t.p.row(lead, c.Name+" = "+c.Value, "", plainStyle)
@@ -307,29 +364,42 @@ func (t *text) background(lead string, s suspect) {
 	}
 }
 
-func (t *text) notIt(v view) {
+// notIt writes the lines that look guilty and are not, and returns how many of
+// them it left out. A short report has only those that a reader meets near the
+// failure and that were not quoted already; of a server that works, none.
+func (t *text) notIt(v view) (hidden int) {
 	t.p.section("NOT IT")
-	n := t.few(fewNotIt)
-	if v.Tone == good {
-		n = t.few(0) // nothing is wrong, so nobody looks for the guilty
-	}
-	for _, x := range firstOf(v.NotIt, n) {
+	shown := 0
+	for _, x := range v.NotIt {
+		again := len(x.Evidence) > 0 && t.quoted[x.Evidence[0].bare()]
+		if !t.opt.Full && (v.Tone == good || !x.Suspicious || again || shown == fewNotIt) {
+			continue
+		}
+		shown++
+		title := strings.Join(nonEmpty(x.Title, x.Why), ": ")
+		if again {
+			t.p.row("", title, x.Pos, plainStyle)
+			continue
+		}
 		t.p.quote("", x.Quote, x.Pos, t.few(1))
-		t.p.row("", strings.Join(nonEmpty(x.Title, x.Why), ": "), "", plainStyle)
+		t.prose("", title)
 	}
-	t.more(n, len(v.NotIt), "lines that look guilty and are harmless")
+	return len(v.NotIt) - shown
 }
 
 func (t *text) actions(v view) {
-	if len(v.Actions) > 0 {
-		t.p.blank()
-	}
+	t.p.gap = len(v.Actions) > 0
 	t.p.section("DO")
 	n := t.few(fewActions)
-	lines := 0
+	lines, partial := 0, false
 	for i, a := range firstOf(v.Actions, n) {
+		a.Script = foldScript(a.Script, t.p.width-scriptIndent)
 		lines += len(a.Script)
 		t.action(a, i == 0 || lines <= t.few(scriptLines))
+		partial = partial || a.Set != "" && len(a.Script) == 0
+	}
+	if partial && v.Command == "" {
+		t.p.row("", "give the launch command with --cmd FILE for a whole command", "", t.p.style.Dim)
 	}
 	t.more(n, len(v.Actions), "remedies")
 }
@@ -364,9 +434,6 @@ func (t *text) chosen(v view) {
 	names := 0
 	for _, s := range list {
 		names = max(names, min(term.Width(s.Name), maxName))
-	}
-	if len(list) > 0 && len(v.Actions)+len(v.Suspects) > 0 {
-		t.p.blank()
 	}
 	t.p.section("CHOSEN")
 	for i, s := range list {
@@ -434,7 +501,7 @@ func (t *text) appendix(v view) {
 	if v.Command != "" {
 		t.p.section("COMMAND")
 		t.p.row("", "as it was asked for", v.From, t.p.style.Dim)
-		t.p.verbatim([]string{v.Command})
+		t.p.verbatim(foldScript([]string{v.Command}, t.p.width-scriptIndent))
 	}
 	t.p.section("LEDGER")
 	for _, s := range v.Ledger {

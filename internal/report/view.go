@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,14 +71,21 @@ type item struct {
 	Pos      string
 	Quote    string
 	Evidence []evidence
+	// Suspicious says of a harmless line that it stands where one looks for the
+	// cause.
+	Suspicious bool
 }
 
 // evidence is one quoted observation.
 type evidence struct {
-	Pos  string
-	Text string
-	Note string
+	Pos   string
+	Text  string
+	Note  string
+	Above bool // quoted further up already (HTML)
 }
+
+// bare is the line alone.
+func (e evidence) bare() evidence { return evidence{Pos: e.Pos, Text: e.Text} }
 
 // suspect is a finding as it is shown.
 type suspect struct {
@@ -95,6 +103,7 @@ type suspect struct {
 	Consequences []item
 	Captures     []finding.Pair
 	Sources      []string
+	Remedies     []string // of a latent fault beside a cause, which alone has actions
 }
 
 // action is a remedy as it is offered.
@@ -178,7 +187,9 @@ func newView(l *launch, files []string) view {
 		v.Symptoms = append(v.Symptoms, newItem(s.Title, "", s.Evidence, p))
 	}
 	for _, n := range l.notIt {
-		v.NotIt = append(v.NotIt, newItem(n.Title, n.Why, n.Evidence, p))
+		it := newItem(n.Title, n.Why, n.Evidence, p)
+		it.Suspicious = l.suspicious(n.Evidence)
+		v.NotIt = append(v.NotIt, it)
 	}
 	for _, f := range l.Facts {
 		v.Facts = append(v.Facts, fact{f.Key, strings.TrimSpace(f.Value + " " + f.Unit), p.at(f.File, f.Line)})
@@ -220,8 +231,17 @@ func (v *view) addFindings(l *launch, p places) {
 		}
 	}
 	v.CauseIntro = causeIntro(l, roots)
-	v.Actions = actions(roots, latent)
 	v.Decide = decide(roots)
+	if len(v.Suspects) == 0 {
+		v.Actions = actions(roots, latent)
+		return
+	}
+	v.Actions = actions(roots, nil)
+	for i, f := range latent {
+		for _, r := range f.Remedies {
+			v.Latent[i].Remedies = append(v.Latent[i].Remedies, strings.Join(nonEmpty(r.Title, changeWords(r.Changes)), ": "))
+		}
+	}
 }
 
 // rootsOf returns the findings that may be the cause, best first.
@@ -313,6 +333,34 @@ func quotes(ev []finding.Evidence, p places) []evidence {
 		out = append(out, evidence{Pos: p.of(e), Text: text, Note: e.Note})
 	}
 	return out
+}
+
+// nearby is how many lines around a failure a reader looks at.
+const nearby = 50
+
+// mild is what nobody suspects: warnings, among them the advice to log in to
+// Hugging Face, and the source line that Python prints below one. grave is what
+// one suspects in a warning, too.
+var (
+	mild  = regexp.MustCompile(`\bWARN|Warning\b|warnings\.warn\(|[Dd]eprecated|unauthenticated requests to the HF Hub`)
+	grave = regexp.MustCompile(`(?i)error|fail|fatal|abort|exception|crash`)
+)
+
+// suspicious says whether a harmless line stands near the failure, where one
+// looks for its cause.
+func (l *launch) suspicious(harmless []finding.Evidence) bool {
+	if len(harmless) == 0 || mild.MatchString(harmless[0].Text) && !grave.MatchString(harmless[0].Text) {
+		return false
+	}
+	near := func(es []finding.Evidence) bool {
+		return slices.ContainsFunc(es, func(e finding.Evidence) bool {
+			return e.File == harmless[0].File && e.Line > 0 && max(e.Line-harmless[0].Line, harmless[0].Line-e.Line) <= nearby
+		})
+	}
+	return slices.ContainsFunc(l.symptoms, func(s finding.SymptomMsg) bool { return near(s.Evidence) }) ||
+		slices.ContainsFunc(l.findings, func(f finding.FindingMsg) bool {
+			return f.Role != roleLatent && f.Role != roleRemark && near(f.Evidence)
+		})
 }
 
 // excerpt is the log lines that symptoms, causes and latent faults stand on, by
@@ -439,13 +487,13 @@ func decide(roots []finding.FindingMsg) []string {
 }
 
 // actions letters the remedies. Suspects take turns, so that the best remedy of
-// the second comes before the second remedy of the first; equal remedies are
-// one action.
+// the second comes before the second remedy of the first; remedies that change
+// the same are one action.
 func actions(roots, latent []finding.FindingMsg) []action {
 	fs := slices.Concat(roots, latent)
 	var out []action
+	var uses []use
 	index := map[string]int{}
-	owners := map[int][]int{} // action -> numbers of the suspects it is for
 	for turn, more := 0, true; more; turn++ {
 		more = false
 		for n, f := range fs {
@@ -454,44 +502,75 @@ func actions(roots, latent []finding.FindingMsg) []action {
 			}
 			more = true
 			r := f.Remedies[turn]
-			key := r.Title + "\x00" + r.Script
+			key := sameness(r)
 			i, known := index[key]
 			if !known {
 				i = len(out)
 				index[key] = i
-				out = append(out, newAction(r, i, roots))
+				out, uses = append(out, newAction(r, i)), append(uses, use{})
 			}
-			if n < len(roots) {
-				owners[i] = append(owners[i], n+1)
-			}
+			uses[i].add(n, r, roots)
 		}
 	}
-	if len(roots) > 1 {
-		for i := range out {
-			if out[i].For == "" && len(owners[i]) > 0 {
-				out[i].For = "for " + numbers(owners[i])
-			}
-		}
+	for i := range out {
+		out[i].For = uses[i].words(len(roots))
 	}
 	return out
 }
 
-func newAction(r finding.Remedy, i int, roots []finding.FindingMsg) action {
+// sameness is equal for remedies that change the same, in any order, or, where
+// they change nothing, are named the same.
+func sameness(r finding.Remedy) string {
+	if len(r.Changes) == 0 {
+		return "title\x00" + r.Title + "\x00" + r.Script
+	}
+	changes := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		changes[i] = c.Kind + "\x00" + changeWords([]finding.Change{c})
+	}
+	slices.Sort(changes)
+	return strings.Join(changes, "\x00")
+}
+
+// use says what an action is good for, in numbers of suspects.
+type use struct{ helps, decides []int }
+
+// add takes in a remedy of the finding with index n.
+func (u *use) add(n int, r finding.Remedy, roots []finding.FindingMsg) {
+	if n < len(roots) {
+		u.helps = append(u.helps, n+1)
+	}
+	for i, f := range roots {
+		if slices.Contains(r.Decides, f.ID) {
+			u.decides = append(u.decides, i+1)
+		}
+	}
+}
+
+// words says for which of several suspects an action is.
+func (u *use) words(suspects int) string {
+	slices.Sort(u.decides)
+	u.decides = slices.Compact(u.decides)
+	slices.Sort(u.helps)
+	u.helps = slices.Compact(u.helps)
+	helps := slices.DeleteFunc(u.helps, func(n int) bool { return slices.Contains(u.decides, n) })
+	var parts []string
+	if len(u.decides) > 0 {
+		parts = append(parts, "decides "+numbers(u.decides))
+	}
+	if len(helps) > 0 && suspects > 1 {
+		parts = append(parts, "for "+numbers(helps))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func newAction(r finding.Remedy, i int) action {
 	a := action{Letter: letter(i), Title: r.Title, Price: r.Price, Text: r.Text, Set: changeWords(r.Changes)}
 	switch {
 	case r.Script != "":
 		a.Script = strings.Split(r.Script, "\n")
 	case len(r.Command) > 0:
 		a.Script = []string{envWords(r.Env) + shellWords(r.Command)}
-	}
-	var decided []int
-	for n, f := range roots {
-		if slices.Contains(r.Decides, f.ID) {
-			decided = append(decided, n+1)
-		}
-	}
-	if len(decided) > 0 {
-		a.For = "decides " + numbers(decided)
 	}
 	return a
 }
@@ -504,16 +583,44 @@ func letter(i int) string {
 	return fmt.Sprint(i + 1)
 }
 
+// coverage says what became of the error lines; its numbers add up. The stream
+// counts the lines behind the cause's first one, known or not: those that are
+// not understood and the cause's own further ones are taken out of these.
 func coverage(l *launch) string {
 	if l.ErrorLines == 0 {
 		return ""
 	}
-	open := 0
+	all := plural(l.ErrorLines, "error line", "error lines") + ": "
+	roots := rootsOf(l.findings)
+	open, behind := 0, 0
 	for _, u := range l.unexplained {
 		open += u.Count
+		if len(roots) > 0 && before(roots[0], u) {
+			behind += u.Count
+		}
 	}
-	return fmt.Sprintf("%s: %d follow from the above, %d not understood",
-		plural(l.ErrorLines, "error line", "error lines"), l.Following, open)
+	open = min(open, l.ErrorLines)
+	if len(roots) == 0 || roots[0].Cause == unclear || l.healthy() {
+		return all + fmt.Sprintf("%d known, %d not understood", l.ErrorLines-open, open)
+	}
+	cause := 0
+	if l.ErrorLines > l.Following { // else the cause is no error line
+		cause = min(max(roots[0].Count, 1), l.ErrorLines-open)
+	}
+	follow := min(max(l.Following-behind, 0), l.ErrorLines-open-cause)
+	words := fmt.Sprintf("%d of the cause, %d follow from it, %d not understood", cause, follow, open)
+	if cause == 0 {
+		words = fmt.Sprintf("%d follow from the cause, %d not understood", follow, open)
+	}
+	if rest := l.ErrorLines - cause - follow - open; rest > 0 {
+		words += fmt.Sprintf(", %d more known", rest)
+	}
+	return all + words
+}
+
+// before says whether a finding's first line stands above a cluster's.
+func before(f finding.FindingMsg, u finding.UnexplainedMsg) bool {
+	return len(f.Evidence) > 0 && f.Evidence[0].File == u.File && f.Evidence[0].Line < u.Line
 }
 
 func unexplained(l *launch, p places) []cluster {
@@ -552,16 +659,7 @@ type row struct {
 	File  string
 	Lines string
 	Tone  tone
-	What  string // outcome and first suspect with its confidence, or the headline
-}
-
-// outcomeWords are the outcomes in the table of launches.
-var outcomeWords = map[finding.Outcome]string{
-	finding.OK:              "HEALTHY",
-	finding.Failed:          "FAILED",
-	finding.ReadyThenFailed: "FAILED after ready",
-	finding.Stalled:         "STALLED",
-	finding.Stopped:         "STOPPED",
+	What  string // how it ended and its first suspect with the confidence, or the headline
 }
 
 func newRow(v view) row {
@@ -570,7 +668,12 @@ func newRow(v view) row {
 		r.File = v.Files[0]
 	}
 	for _, s := range firstOf(slices.Concat(v.Suspects, v.Latent), 1) {
-		r.What = outcomeWords[finding.Outcome(v.Outcome)] + "  " + s.Word + ": " + s.Title
+		ended := v.Headline
+		if v.Tone == bad { // where a failure came is told with the launch itself
+			ended, _, _ = strings.Cut(ended, ",")
+			ended = strings.TrimSuffix(ended, " before ready")
+		}
+		r.What = ended + "  " + s.Word + ": " + s.Title
 	}
 	return r
 }
