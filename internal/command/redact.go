@@ -136,6 +136,14 @@ type secretValue struct {
 	name, value string
 }
 
+// before spells what precedes the value in its word.
+func (s secretValue) before(lang language) string {
+	if s.glued == "" {
+		return ""
+	}
+	return lang.text(s.glued)
+}
+
 // secretValues finds the values of secret flags.
 func secretValues(words []Word) []secretValue {
 	var found []secretValue
@@ -156,6 +164,21 @@ func secretValues(words []Word) []secretValue {
 		}
 	}
 	return found
+}
+
+// shellReference is a reference that runs nothing.
+var shellReference = regexp.MustCompile(`^\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})$`)
+
+// ShellLine writes an argument vector for a shell. What Redacted put in place
+// of the values of secret flags stays a reference, all else is data.
+func ShellLine(argv []string) string {
+	words := plain(argv)
+	for _, s := range secretValues(words) {
+		if shellReference.MatchString(s.value) {
+			words[s.index].Raw = s.before(shellLanguage) + `"` + s.value + `"`
+		}
+	}
+	return strings.Join(spelled(words), " ")
 }
 
 // env hides the secrets of an environment.
@@ -200,10 +223,8 @@ func (h *hider) words(words []Word, lang language) []Word {
 		if len(values) > 0 && values[0].index == i {
 			s := values[0]
 			values = values[1:]
-			out[i] = referring(h.variable(s.name, s.value), lang)
-			if s.glued != "" {
-				out[i] = Word{Text: s.glued + out[i].Text, Raw: lang.text(s.glued) + out[i].Raw}
-			}
+			ref := referring(h.variable(s.name, s.value), lang)
+			out[i] = Word{Text: s.glued + ref.Text, Raw: s.before(lang) + ref.Raw}
 			continue
 		}
 		out[i] = h.word(w, lang)

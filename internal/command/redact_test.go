@@ -111,6 +111,20 @@ func TestRedactedRuns(t *testing.T) {
 	}
 }
 
+func TestShellLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"vllm serve m --api-key k --hf-token=t --x $HOME": `vllm serve m --api-key "$API_KEY" --hf-token="$HF_TOKEN" --x '$HOME'`,
+		"vllm serve m --api-key $(cat key)":               `vllm serve m --api-key "$API_KEY"`,
+	} {
+		if got := ShellLine(parseOne(t, "x.sh", text).Redacted().Argv()); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+	if got := ShellLine([]string{"vllm", "--api-key", "$(id)", "--api-key=`id`"}); got != "vllm --api-key '$(id)' '--api-key=`id`'" {
+		t.Errorf("a secret that runs something: %s", got)
+	}
+}
+
 // TestRedactedLeavesNothing plants a secret in every wrapper.
 func TestRedactedLeavesNothing(t *testing.T) {
 	const secret = "hf_planted_secret"

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"shakedown/internal/command"
@@ -500,13 +501,13 @@ func (w *sighting) read(seg []byte) (match.Captures, bool) {
 	return w.Regex.Find(seg[max(0, w.at-regexWindow):min(len(seg), w.at+regexWindow)])
 }
 
+// phaseIn: a paste that begins mid-log has no phase before its first milestone;
+// it passes for the start.
 func phaseIn(p fact.Phase, list []fact.Phase) bool {
-	for _, q := range list {
-		if p == q {
-			return true
-		}
+	if p == "" {
+		p = fact.Args
 	}
-	return false
+	return slices.Contains(list, p)
 }
 
 // takeTraces moves finished tracebacks into the launch.

@@ -60,13 +60,18 @@ type Ledger struct {
 // choices, then the rest, each by name.
 func (g *Ledger) Entries() []*Entry { return g.entries }
 
-// Effective returns the effective value of a setting.
+// Effective returns the effective value of a setting, as far as the log shows:
+// what was asked, when no line says what became of it.
 func (g *Ledger) Effective(name string) (string, bool) {
-	e := g.find(name)
-	if e == nil || !e.Known {
+	switch e := g.find(name); {
+	case e == nil:
 		return "", false
+	case e.Known:
+		return e.Effective, true
+	case e.Asked.Value != nil: // nothing shows that it was changed
+		return *e.Asked.Value, true
 	}
-	return e.Effective, true
+	return "", false
 }
 
 // Asked says what was asked for a setting.

@@ -203,7 +203,7 @@ func TestSecretName(t *testing.T) {
 		"HF_TOKEN": true, "--hf-token": true, "model.hf_token": true, "--api-key": true, "OPENAI_API_KEY": true, "api_keys": true, "apiKey": true,
 		"--admin-api-key": true, "AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "PRIVATE_KEY": true, "--ssl-keyfile-password": true,
 		"DB_PASSWORD": true, "MYSQL_PWD": true, "passphrase": true, "CLIENT_SECRET": true, "GOOGLE_CREDENTIALS": true, "token": true, "Authorization": true, "x-api-key": true,
-		"eos_token": false, "--bos-token": false, "pad_token": false, "image_token": false, "MAX_TOKEN": false, "time_to_first_token": false,
+		"eos_token": false, "--bos-token": false, "max_prompt_adapter_token": false, "pad_token": false, "image_token": false, "MAX_TOKEN": false, "time_to_first_token": false,
 		"timings_per_token": false, "eos_token_id": false, "--max-total-tokens": false, "--tokenizer": false, "--speculative-token-map": false,
 		"--ssl-keyfile": false, "KEY": false, "routing_key": false, "PWD": false, "OLDPWD": false, "hf_token.path": false, "": false, ".": false,
 	} {

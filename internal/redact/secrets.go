@@ -25,7 +25,7 @@ var (
 // follows them: the special tokens of a vocabulary (as named by the
 // configuration of Hugging Face tokenizers) and tokens that are counted.
 var ordinaryTokens = wordSet(`bos eos pad unk sep cls mask fim eot eom eod boi eoi image video audio vision speech special added extra
-	placeholder newline nl begin start end stop think thinking reasoning tool control
+	placeholder newline nl begin start end stop think thinking reasoning tool control adapter
 	max min num per one each first last next prev previous current new cached pending decoded accepted draft bonus target inter
 	input output prompt prefill decode generated generation sampled completion total single kv`)
 

@@ -17,21 +17,54 @@ var manifestStart = regexp.MustCompile(`^[\w-]+:$`)
 func foldScript(lines []string, width int) []string {
 	var out []string
 	open := byte(0)
-	for i, l := range lines {
+	for len(lines) > 0 {
+		l := lines[0]
 		if manifestStart.MatchString(l) || strings.Contains(l, "<<") {
-			return append(out, lines[i:]...)
+			return append(out, lines...)
 		}
 		if open == 0 && strings.HasPrefix(l, "# ") {
 			for _, part := range term.Wrap(l[2:], width-2) {
 				out = append(out, "# "+part)
 			}
+			lines = lines[1:]
 			continue
+		}
+		n := 1
+		if open == 0 {
+			l, n = whole(lines, width)
 		}
 		var parts []string
 		parts, open = foldLine(l, open, width)
 		out = append(out, parts...)
+		lines = lines[n:]
 	}
 	return out
+}
+
+// whole joins the continued lines that the script begins with when one of them
+// is too wide, so that they are broken anew. n is how many it took.
+func whole(lines []string, width int) (line string, n int) {
+	const more = ` \`
+	wide := false
+	var parts []string
+	for i, l := range lines {
+		part := strings.TrimSuffix(l, more)
+		if i > 0 {
+			part = strings.TrimLeft(part, " ")
+		}
+		if strings.HasPrefix(part, "#") || quoteAfter(part, 0, func(int) {}) != 0 {
+			return lines[0], 1
+		}
+		parts = append(parts, part)
+		wide = wide || term.Width(l) > width
+		if !strings.HasSuffix(l, more) {
+			break
+		}
+	}
+	if !wide {
+		return lines[0], 1
+	}
+	return strings.Join(parts, " "), len(parts)
 }
 
 // foldLine breaks one line. open is the quote in which it begins, and in which

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"shakedown/internal/command"
 	"shakedown/internal/finding"
 	"shakedown/internal/term"
 )
@@ -106,10 +107,10 @@ func copied(ms []finding.Message) map[string]bool {
 	for _, m := range ms {
 		switch m := m.(type) {
 		case *finding.LaunchMsg:
-			lines[shellWords(m.Command)] = true
+			lines[command.ShellLine(m.Command)] = true
 		case *finding.FindingMsg:
 			for _, r := range m.Remedies {
-				lines[envWords(r.Env)+shellWords(r.Command)] = true
+				lines[envWords(r.Env)+command.ShellLine(r.Command)] = true
 				for l := range strings.Lines(r.Script) {
 					lines[strings.TrimSpace(l)] = true
 				}

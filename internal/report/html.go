@@ -4,6 +4,7 @@ import (
 	_ "embed" // the style sheet and the template
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"shakedown/internal/finding"
@@ -67,12 +68,41 @@ func (h *html) Close() error {
 	h.flush()
 	title := "shakedown report"
 	views := h.views()
-	if len(views) > 0 {
-		title = views[len(views)-1].Headline
+	for i := range views {
+		views[i].quoteOnce()
+	}
+	var last []view // the launch that decides opens the page
+	if n := len(views); n > 0 {
+		title = views[n-1].Headline
+		last, views = views[n-1:], views[:n-1]
 	}
 	head, left, tail := h.rows()
 	return htmlTemplate.Execute(h.w, map[string]any{
 		"Title": title, "CSS": template.CSS(css), "Tool": h.tool, "Whole": h.ended, "Errors": h.errors,
-		"Total": h.total, "Head": head, "Left": left, "Tail": tail, "Views": views,
+		"Total": h.total, "Head": head, "Left": left, "Tail": tail, "Last": last, "Earlier": views,
 	})
+}
+
+// quoteOnce marks the lines that were quoted further up in the launch, of
+// another rank or in another role: only their positions are shown.
+func (v *view) quoteOnce() {
+	seen := map[string]bool{}
+	mark := func(es []evidence) {
+		for i := range es {
+			text := message(es[i].Text)
+			es[i].Above = text != "" && seen[text]
+			seen[text] = true
+		}
+	}
+	items := func(list []item) {
+		for _, it := range list {
+			mark(it.Evidence)
+		}
+	}
+	items(v.Symptoms)
+	for _, s := range slices.Concat(v.Suspects, v.Latent, v.Remarks) {
+		mark(s.Evidence)
+		items(s.Consequences)
+	}
+	items(v.NotIt)
 }

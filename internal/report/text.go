@@ -164,7 +164,9 @@ func (t *text) detail(v view) {
 	if hidden > 0 {
 		end += ", " + plural(hidden, "harmless line", "harmless lines")
 	}
-	t.p.line(t.p.style.Dim(end))
+	for _, l := range term.Wrap(end, t.p.width) {
+		t.p.line(t.p.style.Dim(l))
+	}
 }
 
 // todo writes what to do, and what would decide what is right.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"shakedown/internal/command"
 	"shakedown/internal/finding"
 )
 
@@ -171,7 +172,7 @@ func newView(l *launch, files []string) view {
 		Notes:       notes(l),
 		Files:       l.Files,
 		Lines:       fmt.Sprintf("%d-%d", l.FirstLine, l.LastLine),
-		Command:     shellWords(l.Command),
+		Command:     command.ShellLine(l.Command),
 		Reached:     reached(l, p),
 		Ranks:       rankGroups(l, p),
 		Timeline:    timeline(l.Milestones, p),
@@ -570,7 +571,7 @@ func newAction(r finding.Remedy, i int) action {
 	case r.Script != "":
 		a.Script = strings.Split(r.Script, "\n")
 	case len(r.Command) > 0:
-		a.Script = []string{envWords(r.Env) + shellWords(r.Command)}
+		a.Script = []string{envWords(r.Env) + command.ShellLine(r.Command)}
 	}
 	return a
 }

@@ -233,15 +233,6 @@ func rankList(ranks []string) string {
 	return strings.Join(words, ", ")
 }
 
-// shellWords writes an argument list for a POSIX shell.
-func shellWords(argv []string) string {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = command.Quote(a)
-	}
-	return strings.Join(words, " ")
-}
-
 // envWords writes variables in front of a command, sorted by name.
 func envWords(env map[string]string) string {
 	var b strings.Builder
