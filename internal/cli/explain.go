@@ -26,6 +26,9 @@ type explainOptions struct {
 	save     string // directory for the rewritten launch commands
 	engine   string // NAME or NAME@VERSION, instead of recognising it
 	gpu      string // GPUs that the log does not name
+	// flagsFrom is a file with the engine's own --help text, for releases
+	// without a flag table.
+	flagsFrom string
 }
 
 func newExplainCmd(w *World, runF func(context.Context, *explainOptions) error) *cobra.Command {
@@ -65,6 +68,7 @@ files of one launch (nodes, ranks, prefill, decode, router) are joined.`,
 	f.StringVar(&opts.compose, "compose", "", "read the launch command from a compose `FILE`")
 	f.StringVar(&opts.save, "save", "", "save the rewritten launch commands in `DIR`")
 	f.StringVar(&opts.engine, "engine", "", "engine, when the log does not show it: `NAME[@VERSION]` of sglang, vllm, llamacpp, trtllm, lmdeploy")
+	f.StringVar(&opts.flagsFrom, "flags-from", "", "take the engine's flags from `FILE`, its own --help text, for a release that shakedown does not know")
 	f.StringVar(&opts.gpu, "gpu", "", "GPUs, when the log does not name them: `\"8x RTX PRO 6000\"`")
 	return cmd
 }

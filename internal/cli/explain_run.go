@@ -10,6 +10,7 @@ import (
 
 	"shakedown/internal/command"
 	"shakedown/internal/explain"
+	"shakedown/internal/flags"
 	"shakedown/internal/logstream"
 	"shakedown/internal/term"
 )
@@ -42,6 +43,9 @@ func (o *explainOptions) input() (explain.Options, error) {
 		in.Rules = []fs.FS{os.DirFS(o.rules)}
 	}
 	if err := o.readCommand(&in); err != nil {
+		return in, err
+	}
+	if err := o.readFlags(&in); err != nil {
 		return in, err
 	}
 	if o.demo {
@@ -78,7 +82,23 @@ func (o *explainOptions) readCommand(in *explain.Options) error {
 	if len(found) != 1 {
 		return inputError(fmt.Errorf("%s holds %d launch commands: leave only the one that was run", name, len(found)), "")
 	}
-	in.Command, in.CommandFile = &found[0], name
+	in.Command = &found[0]
+	return nil
+}
+
+// readFlags reads the engine's own --help text that --flags-from names.
+func (o *explainOptions) readFlags(in *explain.Options) error {
+	if o.flagsFrom == "" {
+		return nil
+	}
+	f, err := os.Open(o.flagsFrom)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if in.Flags, err = flags.FromHelp(f); err != nil {
+		return inputError(fmt.Errorf("%s: %w", o.flagsFrom, err), "ENGINE --help > "+o.flagsFrom)
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (r *run) judge(l *launch.Launch) {
 	r.res.Launches++
 	n := r.res.Launches
 	l.Infer()
-	book := ledger.Build(l, r.opt.Command)
+	book := ledger.Build(l, ledger.Told{Command: r.opt.Command, Flags: r.opt.Flags})
 	j := r.base.Judge(knowledge.Input{Launch: l, Ledger: book})
 	temper(l, book, j)
 	remedies := &rewriter{command: r.commandOf(l), book: book, engine: l.EngineName(), version: l.Version}

@@ -17,6 +17,7 @@ import (
 	"shakedown/internal/engine/all"
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
+	"shakedown/internal/flags"
 	"shakedown/internal/knowledge"
 	"shakedown/internal/knowledge/rules"
 	"shakedown/internal/launch"
@@ -31,7 +32,7 @@ type Options struct {
 	GPU         string           // GPUs the user names: "8x RTX PRO 6000"
 	Rules       []fs.FS          // further rule directories
 	Command     *command.Command // the launch command, when the user gave it
-	CommandFile string           // where it came from, for evidence
+	Flags       *flags.Table     // the flags of this very release, from its own --help
 	ToolVersion string
 }
 

@@ -171,7 +171,7 @@ func judgeFixture(ctx context.Context, r *knowledge.Rule, sources []logstream.So
 		}
 	}
 	for _, one := range launch.Join(held) {
-		j := base.Judge(knowledge.Input{Launch: one, Ledger: ledger.Build(one, nil)})
+		j := base.Judge(knowledge.Input{Launch: one, Ledger: ledger.Build(one, ledger.Told{})})
 		s.note(r, j)
 		ids = append(ids, fmt.Sprintf("[%s]", one.Outcome))
 		for _, f := range j.Findings {

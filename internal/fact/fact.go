@@ -6,11 +6,6 @@
 // worker process of a parallel launch; a position is a physical line of a file.
 package fact
 
-import (
-	"strconv"
-	"strings"
-)
-
 // Pos is a physical line: file name as given by the user, line from 1.
 type Pos struct {
 	File string
@@ -54,12 +49,6 @@ type Fact struct {
 	Unit  string
 	Pos   Pos
 	Rank  string // empty: the whole launch
-}
-
-// Number reads the value as a number, ignoring thousands separators.
-func (f Fact) Number() (float64, bool) {
-	v, err := strconv.ParseFloat(strings.ReplaceAll(f.Value, ",", ""), 64)
-	return v, err == nil
 }
 
 // Set is an ordered collection of facts. The zero value is empty and usable.

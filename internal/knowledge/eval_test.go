@@ -56,7 +56,7 @@ func judgeTold(t testing.TB, base *knowledge.Base, told []fact.Fact, logs ...str
 	if len(all) != 1 {
 		t.Fatalf("%d launches, want one", len(all))
 	}
-	return base.Judge(knowledge.Input{Launch: all[0], Ledger: ledger.Build(all[0], nil)})
+	return base.Judge(knowledge.Input{Launch: all[0], Ledger: ledger.Build(all[0], ledger.Told{})})
 }
 
 // applies tells whether the rule USR-TEST-001 applies.
@@ -223,7 +223,7 @@ func TestUnknownVersion(t *testing.T) {
 	for more, want := range map[string]bool{"engines: {sglang: '>=7'}": true, "when: [{version: '>=0.1'}]": false} {
 		base := load(t, with(more))
 		l := launchtest.Read(t, launchtest.Index(t, base.Watches()...), "a.log", launch.Told{}, sglDump+sglLoad+orcaNeeds)[0]
-		if got := applies(base.Judge(knowledge.Input{Launch: l, Ledger: ledger.Build(l, nil)})); got != want {
+		if got := applies(base.Judge(knowledge.Input{Launch: l, Ledger: ledger.Build(l, ledger.Told{})})); got != want {
 			t.Errorf("%s: applies %v", more, got)
 		}
 	}

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -174,29 +176,24 @@ func Load(systems ...fs.FS) (*Base, error) {
 	b := &Base{byID: make(map[string]*Rule)}
 	var problems []error
 	for n, fsys := range systems {
-		err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
+		paths, err := rulePaths(fsys)
+		if err != nil {
+			return nil, err
+		}
+		rules, errs := readRules(fsys, paths)
+		for i, p := range paths {
+			if errs[i] != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", p, errs[i]))
+				continue
 			}
-			if d.IsDir() || d.Name() != ruleFile {
-				return nil
-			}
-			r, err := readRule(fsys, p)
-			if err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", p, err))
-				return nil
-			}
+			r := rules[i]
 			r.Builtin = n == 0
 			if other, dup := b.byID[r.ID]; dup {
 				problems = append(problems, fmt.Errorf("%s: %w: %s by %s", p, ErrTaken, r.ID, other.Dir))
-				return nil
+				continue
 			}
 			b.byID[r.ID] = r
 			b.rules = append(b.rules, r)
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	sort.Slice(b.rules, func(i, j int) bool { return b.rules[i].ID < b.rules[j].ID })
@@ -210,14 +207,45 @@ func Load(systems ...fs.FS) (*Base, error) {
 	return b, nil
 }
 
+// rulePaths lists the rule files of a file system in the order of its walk.
+func rulePaths(fsys fs.FS) ([]string, error) {
+	var paths []string
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() == ruleFile {
+			paths = append(paths, p)
+		}
+		return err
+	})
+	return paths, err
+}
+
+// readRules reads rule files, several at a time; rules and errors have the
+// places of their paths.
+func readRules(fsys fs.FS, paths []string) ([]*Rule, []error) {
+	rules, errs := make([]*Rule, len(paths)), make([]error, len(paths))
+	readers := runtime.GOMAXPROCS(0)
+	var wg sync.WaitGroup
+	for first := range readers {
+		wg.Go(func() {
+			for i := first; i < len(paths); i += readers {
+				rules[i], errs[i] = readRule(fsys, paths[i])
+			}
+		})
+	}
+	wg.Wait()
+	return rules, errs
+}
+
 func readRule(fsys fs.FS, p string) (*Rule, error) {
 	data, err := fs.ReadFile(fsys, p)
 	if err != nil {
 		return nil, err
 	}
-	r, err := ParseRule(data)
-	if err != nil {
-		return nil, err
+	r, ok := compactRule(data)
+	if !ok {
+		if r, err = ParseRule(data); err != nil {
+			return nil, err
+		}
 	}
 	r.Dir = path.Dir(p)
 	if base := path.Base(r.Dir); base != r.ID && r.Dir != "." {
@@ -298,14 +326,22 @@ func (r *Rule) check() error {
 			}
 		}
 	}
-	r.ranges = make(map[string]flags.Range)
-	for name, expr := range r.Engines {
+	for name := range r.Engines {
 		if !slices.Contains(engineNames, name) {
 			bad("engines: %q: want one of %s", name, strings.Join(engineNames, ", "))
 		}
+	}
+	return errors.Join(append(errs, r.readRanges())...)
+}
+
+// readRanges reads the versions of the engines that the rule is about.
+func (r *Rule) readRanges() error {
+	var errs []error
+	r.ranges = make(map[string]flags.Range, len(r.Engines))
+	for name, expr := range r.Engines {
 		rg, err := flags.ParseRange(expr)
 		if err != nil {
-			bad("engines: %s: %w", name, err)
+			errs = append(errs, fmt.Errorf("engines: %s: %w", name, err))
 			continue
 		}
 		r.ranges[name] = rg

@@ -107,9 +107,14 @@ func (g *Ledger) find(name string) *Entry {
 	return nil
 }
 
-// Build makes the ledger of a launch. cmd is the launch command when the caller
-// knows it from elsewhere (--cmd); nil means the one found in the log.
-func Build(l *launch.Launch, cmd *command.Command) *Ledger {
+// Told is what the user gave beside the log.
+type Told struct {
+	Command *command.Command // the launch command; nil: the one found in the log
+	Flags   *flags.Table     // the flags of this very release; nil: those known of it
+}
+
+// Build makes the ledger of a launch.
+func Build(l *launch.Launch, told Told) *Ledger {
 	settings := 0
 	for i := range l.Dumps {
 		settings += len(l.Dumps[i].Settings)
@@ -119,8 +124,14 @@ func Build(l *launch.Launch, cmd *command.Command) *Ledger {
 		return g
 	}
 	g.Table, g.Match = flags.Lookup(l.Engine.Name, l.Version)
-	pos := finding.Evidence{Kind: "command"}
-	if cmd == nil {
+	if told.Flags != nil {
+		g.Table, g.Match = told.Flags, flags.Match{Asked: l.Version, Used: l.Version}
+	}
+	cmd := told.Command
+	var pos finding.Evidence
+	if cmd != nil {
+		pos = finding.Evidence{Kind: "command", File: cmd.File, Line: cmd.Line}
+	} else {
 		c, p := l.Command()
 		cmd, pos = c, finding.Evidence{Kind: "log", File: p.File, Line: p.Line}
 	}

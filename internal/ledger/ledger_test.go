@@ -44,7 +44,7 @@ func build(t *testing.T, log string, cmd *command.Command) *ledger.Ledger {
 	if len(all) != 1 {
 		t.Fatalf("%d launches", len(all))
 	}
-	return ledger.Build(all[0], cmd)
+	return ledger.Build(all[0], ledger.Told{Command: cmd})
 }
 
 // row writes what the ledger says about a setting: "asked -> effective by
@@ -210,7 +210,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNoEngine(t *testing.T) {
-	g := ledger.Build(&launch.Launch{}, nil)
+	g := ledger.Build(&launch.Launch{}, ledger.Told{})
 	if len(g.Entries()) != 0 || g.Asked("tp_size").Known {
 		t.Error("a launch of no engine has settings")
 	}

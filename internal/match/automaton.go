@@ -43,7 +43,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 )
 
 const (
@@ -230,12 +229,15 @@ func (a *Automaton) sortWindows() {
 
 func (w *window) bucket() uint32 { return hash(w.bytes) >> bucketShift }
 
-// countWindows counts in how many places of the literals each window occurs.
-func countWindows(literals []string) map[string]int {
-	count := make(map[string]int)
+// countWindows counts in how many places of the literals each window occurs, by
+// its hash; a rare collision makes a window look a little more common.
+func countWindows(literals []string) []uint16 {
+	count := make([]uint16, 1<<hashBits)
 	for _, l := range literals {
 		for at := 0; at+windowLen <= len(l); at++ {
-			count[l[at:at+windowLen]]++
+			if c := &count[hash(loadString(l, at))]; *c < math.MaxUint16 {
+				*c++
+			}
 		}
 	}
 	return count
@@ -244,16 +246,21 @@ func countWindows(literals []string) map[string]int {
 // rarest is the offset of the stride neighbouring windows of a literal that
 // should cost least: windows are rare when their bytes are rare in logs and
 // other literals do not have them.
-func rarest(literal string, stride int, shared map[string]int) int {
+func rarest(literal string, stride int, shared []uint16) int {
+	var ring [maxStride]float64 // costs of the latest windows
 	best, bestCost := 0, math.Inf(1)
-	for at := 0; at+stride-1+windowLen <= len(literal); at++ {
+	for at := 0; at+windowLen <= len(literal); at++ {
+		n := float64(shared[hash(loadString(literal, at))])
+		ring[at%stride] = frequency(literal[at:at+windowLen]) * n * n
+		if at+1 < stride {
+			continue
+		}
 		cost := 0.0
-		for o := at; o < at+stride; o++ {
-			w := literal[o : o+windowLen]
-			cost += frequency(w) * float64(shared[w]*shared[w])
+		for _, c := range ring[:stride] {
+			cost += c
 		}
 		if cost < bestCost {
-			best, bestCost = at, cost
+			best, bestCost = at+1-stride, cost
 		}
 	}
 	return best
@@ -267,15 +274,20 @@ const byteWeights = "wbmjajanmmlbqpqqrrqpooonnnqhioiealiljlmjimaijjmlndlknjhicba
 // frequency estimates how often four bytes occur in a row, taking them as
 // independent; four equal bytes (indentation, rulers) are worst.
 func frequency(window string) float64 {
-	if strings.Count(window, window[:1]) == windowLen {
+	a, b, c, d := window[0], window[1], window[2], window[3]
+	if a == b && a == c && a == d {
 		return math.MaxFloat32
 	}
-	sum := 0
-	for _, b := range []byte(window) {
-		sum += weight(b)
-	}
-	return math.Exp2(float64(sum) / 2)
+	return powers[weight(a)+weight(b)+weight(c)+weight(d)]
 }
+
+// powers are 2^(n/2) for every sum of weights.
+var powers = func() (p [windowLen*('z'-'a') + 1]float64) {
+	for n := range p {
+		p[n] = math.Exp2(float64(n) / 2)
+	}
+	return p
+}()
 
 // weight is the entry of a byte in byteWeights, 0 for what is not printable.
 func weight(b byte) int {

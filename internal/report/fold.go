@@ -107,7 +107,7 @@ func breakAt(line string, open byte, width int) int {
 		}
 	})
 	switch {
-	case flag > width/2:
+	case flag > width/4:
 		return flag
 	case last >= 0:
 		return last

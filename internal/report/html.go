@@ -84,14 +84,26 @@ func (h *html) Close() error {
 }
 
 // quoteOnce marks the lines that were quoted further up in the launch, of
-// another rank or in another role: only their positions are shown.
+// another rank or in another role: only their positions are shown, those of
+// neighbours together.
 func (v *view) quoteOnce() {
 	seen := map[string]bool{}
 	mark := func(es []evidence) {
+		first := -1 // of a run of lines quoted above
 		for i := range es {
-			text := message(es[i].Text)
-			es[i].Above = text != "" && seen[text]
+			e := &es[i]
+			text := strings.TrimPrefix(message(e.Text), "…")
+			e.Above = text != "" && seen[text]
 			seen[text] = true
+			switch {
+			case !e.Above || e.Note != "":
+				first = -1
+			case first >= 0:
+				es[first].Pos += ", " + e.Pos
+				e.Pos = ""
+			default:
+				first = i
+			}
 		}
 	}
 	items := func(list []item) {

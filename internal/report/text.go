@@ -268,7 +268,7 @@ func (t *text) suspects(ss []suspect) {
 	n := t.few(fewSuspects)
 	for i, s := range firstOf(ss, n) {
 		if i >= t.few(fewReasons) {
-			s.Why, s.Basis, s.Follow = "", "", ""
+			s.Why, s.Basis = "", ""
 		}
 		t.suspect(number(s, ss), s)
 	}
@@ -303,9 +303,6 @@ func (t *text) suspect(lead string, s suspect) {
 	t.prose(below, s.Why)
 	if s.Basis != "" {
 		t.p.row(below, s.Word+" because: "+s.Basis, "", t.p.style.Dim)
-	}
-	if s.Follow != "" {
-		t.p.row(below, s.Follow, "", t.p.style.Dim)
 	}
 	if t.opt.Full {
 		t.background(below, s)
@@ -351,6 +348,9 @@ func openEnd(line string, width int) string {
 
 // background writes what only a full report says of a suspect.
 func (t *text) background(lead string, s suspect) {
+	if s.Follow != "" {
+		t.p.row(lead, s.Follow, "", t.p.style.Dim)
+	}
 	for _, c := range s.Consequences {
 		t.p.row(lead+"follows: ", c.Title, c.Pos, plainStyle)
 		t.quote(lead, c.Quote, quoteLines)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"shakedown/internal/finding"
 	"shakedown/internal/redact"
 )
@@ -79,20 +81,165 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// TestActionsTakeTurns checks the order of remedies and that equal ones are
-// offered once.
+// TestActionsTakeTurns checks the order of remedies and that those that change
+// the same are offered once.
 func TestActionsTakeTurns(t *testing.T) {
 	remedy := func(title string) finding.Remedy { return finding.Remedy{Title: title, Script: title} }
+	setting := func(title, value string, decides ...string) finding.Remedy {
+		return finding.Remedy{Title: title, Script: title, Decides: decides, Changes: []finding.Change{{Kind: "flag", Name: "--x", To: ptr(value)}}}
+	}
 	got := actions([]finding.FindingMsg{
-		{ID: "A", Remedies: []finding.Remedy{remedy("a1"), remedy("both"), remedy("a3")}},
-		{ID: "B", Remedies: []finding.Remedy{remedy("b1"), remedy("both")}},
+		{ID: "A", Remedies: []finding.Remedy{remedy("a1"), remedy("both"), remedy("a3"), setting("x is 1", "1", "A")}},
+		{ID: "B", Remedies: []finding.Remedy{remedy("b1"), remedy("both"), setting("x is 2", "2"), setting("x is one", "1", "B"), setting("x is two", "2", "A")}},
 	}, []finding.FindingMsg{{ID: "L", Remedies: []finding.Remedy{remedy("latent")}}})
 	var words []string
 	for _, a := range got {
 		words = append(words, strings.TrimSpace(a.Letter+" "+a.Title+" "+a.For))
 	}
-	if s, want := strings.Join(words, "; "), "a a1 for 1; b b1 for 2; c latent; d both for 1, 2; e a3 for 1"; s != want {
+	want := "a a1 for 1; b b1 for 2; c latent; d both for 1, 2; e a3 for 1; f x is 2 decides 1, for 2; g x is 1 decides 1, 2"
+	if s := strings.Join(words, "; "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}
+
+// TestRemediesOfLatentFaults checks that a latent fault competes with no cause
+// for what to do, and still is worth an action on a server that works.
+func TestRemediesOfLatentFaults(t *testing.T) {
+	fault := finding.FindingMsg{Launch: 1, ID: "L", Role: "latent", Remedies: []finding.Remedy{{Title: "repair", Changes: []finding.Change{{Kind: "env", Name: "X", To: ptr("1")}}}}}
+	cause := finding.FindingMsg{Launch: 1, ID: "C", Role: "cause", Rank: 1}
+	l := &launch{LaunchMsg: finding.LaunchMsg{Outcome: finding.Failed}, findings: []finding.FindingMsg{cause, fault}}
+	if v := newView(l, nil); len(v.Actions) != 0 || cmp.Diff(v.Latent[0].Remedies, []string{"repair: X=1"}) != "" {
+		t.Errorf("beside a cause: %+v, %q", v.Actions, v.Latent[0].Remedies)
+	}
+	l.Outcome = finding.OK
+	if v := newView(l, nil); len(v.Actions) != 1 || v.Latent[0].Remedies != nil {
+		t.Errorf("on a server that works: %+v, %q", v.Actions, v.Latent[0].Remedies)
+	}
+}
+
+// TestCoverage checks that the counts of error lines add up.
+func TestCoverage(t *testing.T) {
+	cause := finding.FindingMsg{Role: "cause", Rank: 1, Count: 8, Evidence: []finding.Evidence{{Line: 50}}}
+	unknown := func(line, n int) finding.UnexplainedMsg { return finding.UnexplainedMsg{Line: line, Count: n} }
+	for _, tt := range []struct {
+		errors, following int
+		findings          []finding.FindingMsg
+		unexplained       []finding.UnexplainedMsg
+		want              string
+	}{
+		{0, 0, nil, nil, ""},
+		{1, 1, nil, nil, "1 error line: 1 known, 0 not understood"},
+		{9, 0, nil, []finding.UnexplainedMsg{unknown(1, 4), unknown(3, 7)}, "9 error lines: 0 known, 9 not understood"},
+		{30, 30, []finding.FindingMsg{cause}, nil, "30 error lines: 30 follow from the cause, 0 not understood"},
+		{20, 19, []finding.FindingMsg{cause}, nil, "20 error lines: 8 of the cause, 12 follow from it, 0 not understood"},
+		{20, 10, []finding.FindingMsg{cause}, []finding.UnexplainedMsg{unknown(7, 1), unknown(60, 2)}, "20 error lines: 8 of the cause, 8 follow from it, 3 not understood, 1 more known"},
+		{6, 5, []finding.FindingMsg{cause}, []finding.UnexplainedMsg{unknown(60, 5)}, "6 error lines: 1 of the cause, 0 follow from it, 5 not understood"},
+	} {
+		l := &launch{LaunchMsg: finding.LaunchMsg{Outcome: finding.Failed, ErrorLines: tt.errors, Following: tt.following}, findings: tt.findings, unexplained: tt.unexplained}
+		if got := coverage(l); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestRow checks that the table of launches says what each launch's headline
+// says.
+func TestRow(t *testing.T) {
+	for _, tt := range []struct{ headline, tone, want string }{
+		{"FAILED after ready, before it answered a request", "bad", "FAILED after ready  likely: x"},
+		{"FAILED before ready, in load", "bad", "FAILED  likely: x"},
+		{"STOPPED without a trace, in load", "bad", "STOPPED without a trace  likely: x"},
+		{"READY, with a latent fault", "warn", "READY, with a latent fault  likely: x"},
+	} {
+		v := view{Headline: tt.headline, Tone: tone(tt.tone), Latent: []suspect{{Word: "likely", Title: "x"}}}
+		if got := newRow(v).What; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.headline, got, tt.want)
+		}
+	}
+	if got := newRow(view{Headline: "HEALTHY"}).What; got != "HEALTHY" {
+		t.Errorf("a healthy launch is %q", got)
+	}
+}
+
+// TestNotIt checks which harmless lines a short report names.
+func TestNotIt(t *testing.T) {
+	harmless := func(line int, text string) finding.Message {
+		return &finding.NotItMsg{Launch: 1, ID: "X", Title: "title of " + text, Evidence: []finding.Evidence{log("a.log", line, text)}}
+	}
+	stream := func(outcome finding.Outcome, ms ...finding.Message) []finding.Message {
+		head := []finding.Message{
+			open(),
+			&finding.LaunchMsg{N: 1, Files: []string{"a.log"}, Outcome: outcome, FirstLine: 1, LastLine: 900},
+			&finding.SymptomMsg{Launch: 1, Title: "symptom", Evidence: []finding.Evidence{log("a.log", 800, "RuntimeError: it ended")}},
+			&finding.FindingMsg{Launch: 1, Rank: 1, ID: "C", Role: "cause", Confidence: finding.Proven, Title: "cause", Evidence: []finding.Evidence{log("a.log", 500, "ValueError: why")}},
+		}
+		return append(append(head, ms...), &finding.EndMsg{Launches: 1})
+	}
+	for _, tt := range []struct {
+		name    string
+		outcome finding.Outcome
+		line    int
+		text    string
+		shown   bool
+	}{
+		{"near the symptom", finding.Failed, 790, "Error: late", true},
+		{"near the cause", finding.Failed, 540, "it passed", true},
+		{"far away", finding.Failed, 600, "Error: late", false},
+		{"quoted as the symptom", finding.Failed, 800, "RuntimeError: it ended", false},
+		{"a source line", finding.Failed, 799, "  warnings.warn(", false},
+		{"an advice", finding.Failed, 799, "WARNING You are sending unauthenticated requests to the HF Hub", false},
+		{"a warning that looks bad", finding.Failed, 799, "WARNING a probe failed", true},
+		{"of a server that works", finding.OK, 799, "Error: late", false},
+	} {
+		ms := stream(tt.outcome, harmless(tt.line, tt.text))
+		out := render(t, NewText, Options{}, ms)
+		if shown := strings.Contains(out, "title of"); shown != tt.shown || shown != strings.Contains(out, "NOT IT") {
+			t.Errorf("%s: shown %v:\n%s", tt.name, shown, out)
+		}
+		if counted := strings.Contains(out, "all evidence, 1 harmless line\n"); counted == tt.shown {
+			t.Errorf("%s: counted as hidden %v", tt.name, counted)
+		}
+		if full := render(t, NewText, Options{Full: true}, ms); !strings.Contains(full, "title of") {
+			t.Errorf("%s: the full report lacks it", tt.name)
+		}
+	}
+}
+
+// TestCommandHint checks that a remedy without a whole command says how to get
+// one, once, and only when the command is not known.
+func TestCommandHint(t *testing.T) {
+	change := func(name string) finding.Remedy {
+		return finding.Remedy{Title: name, Changes: []finding.Change{{Kind: "flag", Name: name, To: ptr("1")}}}
+	}
+	stream := func(command ...string) []finding.Message {
+		return []finding.Message{
+			open(),
+			&finding.LaunchMsg{N: 1, Outcome: finding.Failed, Command: command},
+			&finding.FindingMsg{Launch: 1, Rank: 1, ID: "C", Role: "cause", Remedies: []finding.Remedy{change("--a"), change("--b")}},
+			&finding.EndMsg{Launches: 1},
+		}
+	}
+	if n := strings.Count(render(t, NewText, Options{}, stream()), "--cmd FILE"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	if n := strings.Count(render(t, NewText, Options{}, stream("vllm", "serve")), "--cmd FILE"); n != 0 {
+		t.Errorf("said %d times although the command is known", n)
+	}
+}
+
+// TestQuoteOnce checks that the page quotes a line once in each launch.
+func TestQuoteOnce(t *testing.T) {
+	const line = "torch.OutOfMemoryError: CUDA out of memory"
+	ms := []finding.Message{
+		open(),
+		&finding.LaunchMsg{N: 1, Outcome: finding.Failed},
+		&finding.SymptomMsg{Launch: 1, Title: "symptom", Evidence: []finding.Evidence{log("a.log", 8, line)}},
+		&finding.FindingMsg{Launch: 1, Rank: 1, ID: "C", Role: "cause", Evidence: []finding.Evidence{log("a.log", 8, line), log("a.log", 9, "[2026-03-01 10:00:00 TP1] "+line)}},
+		&finding.EndMsg{Launches: 1},
+	}
+	out := render(t, NewHTML, Options{}, ms)
+	if n := strings.Count(out, "<pre><span class=\"at\">"); n != 1 || !strings.Contains(out, ">:8, :9 as quoted above<") {
+		t.Errorf("quoted %d times:\n%s", n, out)
 	}
 }
 
