@@ -97,7 +97,7 @@ func (o *explainOptions) readFlags(in *explain.Options) error {
 	}
 	defer f.Close()
 	if in.Flags, err = flags.FromHelp(f); err != nil {
-		return inputError(fmt.Errorf("%s: %w", o.flagsFrom, err), "ENGINE --help > "+o.flagsFrom)
+		return inputError(fmt.Errorf("%s: %w", o.flagsFrom, err), "ENGINE --help > flags.txt; shakedown explain --flags-from flags.txt LOG")
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestParseRuleErrors(t *testing.T) {
 		{"id of an unknown engine", but("USR-TEST-001", "XYZ-TEST-001"), `id "XYZ-TEST-001"`},
 		{"title", but("title: the orca kernel is too big", "title: ''"), "title and why are required"},
 		{"why", but("why: It is.", "why: ''"), "title and why are required"},
-		{"cause", but("kernel-resources", "bad-luck"), `cause "bad-luck" is no class (shakedown rules list --causes)`},
+		{"cause", but("kernel-resources", "bad-luck"), `cause "bad-luck" is no class: want one of numerics-nan, `},
 		{"severity", but("severity: error", "severity: fatal"), `severity "fatal": want error, warning or info`},
 		{"role", but("role: cause", "role: culprit"), `role "culprit": want cause, latent, suspect, symptom, consequence or exonerate`},
 		{"confidence", but("likely", "sure"), `confidence "sure": want proven, likely or possible`},

@@ -187,7 +187,7 @@ func (g *Ledger) dumps(l *launch.Launch) {
 
 // shown is a value as the ledger keeps it: a secret is none of its business.
 func shown(name, value string) string {
-	if command.SecretName(name) && !open(value) {
+	if !open(value) && command.SecretName(name) {
 		return "***"
 	}
 	return value
@@ -322,7 +322,10 @@ func (g *Ledger) settle(eng *engine.Engine) {
 	}
 	g.entries = kept
 	slices.SortFunc(g.entries, func(a, b *Entry) int {
-		return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(a.Name, b.Name))
+		if c := cmp.Compare(weight(a), weight(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Name, b.Name)
 	})
 }
 

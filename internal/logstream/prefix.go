@@ -141,7 +141,7 @@ func parseTag(inside []byte, p *Prefix) bool {
 	if pid == 0 && !isVLLMProcess(name) {
 		return false
 	}
-	p.Tag, p.PID = string(name), pid
+	p.Tag, p.PID = intern(name), pid
 	if rank != NoRank {
 		p.Rank = rank
 	}
@@ -296,7 +296,7 @@ func (s *prefixScanner) code(end string) bool {
 		if _, ok := s.number(); ok {
 			position := s.b[start:s.i]
 			if s.lit(end) {
-				s.p.Code = string(position)
+				s.p.Code = intern(position)
 				return true
 			}
 		}
