@@ -27,6 +27,9 @@ func newRestorer(bad *Launch, eng *engine.Engine) *restorer {
 		r.names = eng.Names
 	}
 	if cmd, ok := command.FromArgv(bad.Command); ok {
+		for _, v := range bad.Env {
+			cmd.Env = append(cmd.Env, command.Var{Name: v.Name, Value: command.Word{Text: v.Value}})
+		}
 		r.command = &cmd
 	}
 	return r
@@ -113,7 +116,7 @@ func (r *restorer) rewrite(out *finding.Remedy) {
 	}
 	safe := next.Redacted()
 	out.Command, out.Script = safe.Argv(), safe.Script()
-	out.Text = "These are the server's own arguments: keep BAD's environment and wrapper."
+	out.Text = "In a container, keep BAD's wrapper around it."
 }
 
 // wanted is GOOD's value as a flag takes it, "" when nothing was set: then the

@@ -150,7 +150,11 @@ func launchMessage(n int, l *launch.Launch, book *ledger.Ledger, j *knowledge.Ju
 		cmd = given
 	}
 	if cmd != nil {
-		m.Command = cmd.Redacted().Argv()
+		safe := cmd.Redacted()
+		m.Command = safe.Argv()
+		for _, v := range safe.Env {
+			m.Env = append(m.Env, finding.Pair{Name: v.Name, Value: v.Value.Text})
+		}
 		if pos.Line > 0 && given == nil {
 			m.CommandFrom = &finding.Evidence{Kind: "log", File: pos.File, Line: pos.Line}
 		}

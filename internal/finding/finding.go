@@ -84,7 +84,7 @@ type Change struct {
 }
 
 // Remedy is something the user can do. Command is the user's own launch,
-// rewritten; Script is the same as pasteable text in the user's own wrapper
+// rewritten, with secrets as references ("$HF_TOKEN"); Script is the same as pasteable text in the user's own wrapper
 // (shell, docker run, compose, Kubernetes).
 type Remedy struct {
 	Title   string            `json:"title"`
@@ -149,6 +149,7 @@ type LaunchMsg struct {
 	Hardware      string      `json:"hardware,omitempty"`
 	Parallel      string      `json:"parallel,omitempty"` // "tp 8", "tp 4, pp 2"
 	Command       []string    `json:"command"`
+	Env           []Pair      `json:"env"` // variables in front of the command, secrets as references
 	CommandFrom   *Evidence   `json:"command_from,omitempty"`
 	Milestones    []Milestone `json:"milestones"`
 	NextMissing   string      `json:"next_missing,omitempty"` // the first milestone that did not come
