@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // unwrapper removes the layers of one stream. Its zero value has seen nothing.
@@ -12,12 +13,14 @@ type unwrapper struct {
 	fences      *fences // the stream is Markdown
 	notebook    bool
 	newestFirst bool
+	columns     int // the width at which a terminal wrapped the lines; 0: it did not
 
 	decided bool     // the fields above are final
 	sample  [][]byte // lines seen before that, copied
 
 	part    *partial // a message whose end has not come yet
 	decoded []byte   // buffer of line
+	tagged  []byte   // buffer of line
 }
 
 // partial is the beginning of a message that the wrapper split.
@@ -26,6 +29,7 @@ type partial struct {
 	raw    []byte  // its first physical line
 	text   []byte
 	stream string
+	folded bool // a terminal wrapped it
 }
 
 // name names the layers, see Reader.Wrapper.
@@ -41,6 +45,9 @@ func (u *unwrapper) name() string {
 		names = slices.Insert(names, 1, "markdown")
 	case u.fences != nil:
 		names = slices.Insert(names, 0, "markdown")
+	}
+	if u.columns > 0 {
+		names = append(names, "columns")
 	}
 	return strings.Join(names, "+")
 }
@@ -73,7 +80,7 @@ func (u *unwrapper) unquoted(line []byte) []byte {
 // apply replaces the lines of b by their unwrapped form. A stream without layers
 // stays as it is.
 func (u *unwrapper) apply(b *Block, maxLine int) {
-	if len(u.layers) == 0 {
+	if len(u.layers) == 0 && u.columns == 0 {
 		return
 	}
 	b.Lines, b.wrapped = b.wrapped[:0], b.Lines
@@ -89,6 +96,7 @@ func (u *unwrapper) line(b *Block, l LineRef, maxLine int) {
 	// base is where text begins in b.raw; it means nothing once text is decoded.
 	base, decoded, partial := l.raw.start, false, false
 	stream := ""
+	var task []byte
 	for _, ly := range u.layers {
 		p, ok := ly.split(text)
 		if !ok {
@@ -101,13 +109,47 @@ func (u *unwrapper) line(b *Block, l LineRef, maxLine int) {
 		if !p.stream.empty() {
 			stream = streamName(p.stream.of(text))
 		}
+		if !p.task.empty() {
+			task = p.task.of(text)
+		}
 		text, base = p.text.of(text), base+p.text.start
-		if p.escaped {
-			u.decoded = appendUnescaped(u.decoded[:0], text)
+		if p.escaped || p.octets {
+			u.decoded = p.decode(u.decoded[:0], text)
 			text, decoded = u.decoded, true
 		}
 	}
-	u.join(b, l, text, stream, partial, maxLine)
+	if u.part != nil && u.part.folded && !goesOn(text) {
+		u.endPart(b)
+	}
+	folded := u.isFolded(text)
+	u.join(b, l, u.tag(task, text), stream, partial || folded, maxLine)
+	if u.part != nil {
+		u.part.folded = folded
+	}
+}
+
+// isFolded says whether a line may go on in the next one because a terminal
+// wrapped it. A longer line proves that none did.
+func (u *unwrapper) isFolded(text []byte) bool {
+	if u.columns == 0 {
+		return false
+	}
+	n := utf8.RuneCount(text)
+	if n > u.columns {
+		u.columns = 0
+	}
+	return n == u.columns && !isFrame(text)
+}
+
+// tag puts the number of a process before its line in torch's form, which
+// ParsePrefix reads, so that the tracebacks of several are kept apart.
+func (u *unwrapper) tag(task, text []byte) []byte {
+	if len(task) == 0 || u.part != nil {
+		return text
+	}
+	u.tagged = append(append(append(u.tagged[:0], "[rank"...), task...), "]: "...)
+	u.tagged = append(u.tagged, text...)
+	return u.tagged
 }
 
 // setPlace takes over time and origin from the parts of a line that begins at

@@ -15,6 +15,12 @@ const maxLayers = 3
 // lack it.
 const longRun = 8
 
+// minObjects is how many JSON objects at the beginning of a stream are needed.
+const minObjects = 3
+
+// minGroup is how many lines one writer of a grouped wrapper must have.
+const minGroup = 4
+
 // shortRun is how many lines in a row an aligned wrapper needs.
 const shortRun = 4
 
@@ -32,14 +38,17 @@ func (u *unwrapper) examine(b *Block, live bool) {
 		return
 	}
 	u.findLayers(b)
+	if u.fences == nil && isMarkdown(u.unquotedLines(b)) {
+		u.fences = new(fences)
+	}
+	if !live && u.fences == nil {
+		u.columns = wrapColumns(u.inner(u.sample[:min(len(u.sample), window)]))
+	}
 	if !live || u.layers != nil || len(u.sample) >= window {
 		u.decided, u.sample = true, nil
 	}
 	for i := range u.sample {
 		u.sample[i] = bytes.Clone(u.sample[i])
-	}
-	if u.fences == nil && isMarkdown(u.unquotedLines(b)) {
-		u.fences = new(fences)
 	}
 }
 
@@ -51,17 +60,18 @@ func (u *unwrapper) findLayers(b *Block) {
 	}
 	n := len(u.sample)
 	for end := window; u.layers == nil; end += window {
-		u.detect(u.sample[max(0, min(end, n)-window):min(end, n)])
+		u.detect(u.sample[max(0, min(end, n)-window):min(end, n)], end == window)
 		if end >= n {
 			return
 		}
 	}
 }
 
-// detect sets the layers that lines show, outermost first.
-func (u *unwrapper) detect(lines [][]byte) {
+// detect sets the layers that lines show, outermost first. first says that the
+// lines begin the stream.
+func (u *unwrapper) detect(lines [][]byte, first bool) {
 	for len(u.layers) < maxLayers {
-		l, ok := findLayer(lines, u.layers)
+		l, ok := findLayer(lines, u.layers, first)
 		if !ok {
 			return
 		}
@@ -73,9 +83,9 @@ func (u *unwrapper) detect(lines [][]byte) {
 }
 
 // findLayer returns the outermost layer of lines that is not in known.
-func findLayer(lines [][]byte, known []layer) (layer, bool) {
+func findLayer(lines [][]byte, known []layer, first bool) (layer, bool) {
 	for _, l := range layers {
-		if !hasLayer(known, l.name) && l.seenIn(lines) {
+		if (first || !l.opening) && !hasLayer(known, l.name) && l.seenIn(lines) {
 			return l, true
 		}
 	}
@@ -103,12 +113,20 @@ func (l layer) seenIn(lines [][]byte) bool {
 		t.filled++
 		if p, ok := l.split(line); ok {
 			t.add(p.column, p.origin.of(line))
+			if l.grouped {
+				t.group(p.origin.of(line))
+			}
 		} else {
 			t.run, t.repeated = 0, false
 		}
 	}
-	if l.aligned {
+	switch {
+	case l.aligned:
 		return t.longestRepeated >= shortRun
+	case l.grouped:
+		return t.grouped()
+	case l.opening:
+		return t.wrapped >= minObjects && t.wrapped*2 > t.filled
 	}
 	return t.wrapped > 0 && t.wrapped*2 >= t.filled || t.longest >= longRun
 }
@@ -122,6 +140,26 @@ type tally struct {
 	longestRepeated int
 	column          int
 	origin          []byte
+	groups          map[string]int // lines of each writer
+}
+
+func (t *tally) group(origin []byte) {
+	if t.groups == nil {
+		t.groups = map[string]int{}
+	}
+	t.groups[string(origin)]++
+}
+
+// grouped says whether four of five lines have the wrapper and a writer with
+// several lines.
+func (t *tally) grouped() bool {
+	n := 0
+	for _, lines := range t.groups {
+		if lines >= minGroup {
+			n += lines
+		}
+	}
+	return n > 0 && n*5 >= t.filled*4
 }
 
 func (t *tally) add(column int, origin []byte) {
@@ -147,14 +185,22 @@ func stripAll(lines [][]byte, l layer) (inner, times [][]byte) {
 		if !ok {
 			continue
 		}
-		if inner[i] = p.text.of(line); p.escaped {
-			inner[i] = appendUnescaped(nil, inner[i])
+		if inner[i] = p.text.of(line); p.escaped || p.octets {
+			inner[i] = p.decode(nil, inner[i])
 		}
 		if !p.time.empty() {
 			times = append(times, p.time.of(line))
 		}
 	}
 	return inner, times
+}
+
+// inner returns lines without all layers.
+func (u *unwrapper) inner(lines [][]byte) [][]byte {
+	for _, l := range u.layers {
+		lines, _ = stripAll(lines, l)
+	}
+	return lines
 }
 
 // unquotedLines returns the lines of a block as Markdown sees them.

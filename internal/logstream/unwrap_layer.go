@@ -13,6 +13,12 @@ type layer struct {
 	// aligned says that one line proves little: the wrapper must be seen in a
 	// column of several lines (see seenIn).
 	aligned bool
+	// grouped says the same of a wrapper whose name of the writer must be seen
+	// in most lines, and each name several times.
+	grouped bool
+	// opening says that a server may print such lines itself: they are a wrapper
+	// only when most of the first lines are so.
+	opening bool
 }
 
 // parts locates what a wrapped line holds. Empty spans are parts it does not
@@ -25,8 +31,11 @@ type parts struct {
 	// column is where an aligned wrapper's bar stands, from the beginning of the
 	// name: a colour before it has no width.
 	column int
-	// escaped says that the text is the inside of a JSON string.
-	escaped bool
+	// escaped says that the text is the inside of a JSON string, octets that it
+	// is that of an array of byte values.
+	escaped, octets bool
+	// task is the number of the process that wrote the line.
+	task span
 	// partial says that the text goes on in the next line of the same stream.
 	partial bool
 }
@@ -34,15 +43,28 @@ type parts struct {
 // layers lists the known wrappers, the most specific first.
 var layers = []layer{
 	{name: "docker-json", split: splitDockerJSON},
+	{name: "json", split: splitJSONLine, opening: true},
 	{name: "k8s", split: splitCRI},
 	{name: "gcp", split: splitGCP},
 	{name: "kubectl", split: splitPod},
+	{name: "stern", split: splitStern, grouped: true},
+	{name: "srun", split: splitSrun, grouped: true},
 	{name: "ci", split: splitCI},
 	{name: "journald", split: splitJournald},
+	{name: "cloudwatch", split: splitLogStream, grouped: true},
+	{name: "cloudwatch", split: splitCloudWatch},
 	{name: "timestamps", split: splitTimestamp},
 	{name: "compose", split: splitCompose, aligned: true},
 	{name: "quote", split: splitQuote},
 	{name: "ipynb", split: splitJSONString},
+}
+
+// decode appends the text of a line, of which s was cut out. dst may be s[:0].
+func (p parts) decode(dst, s []byte) []byte {
+	if p.octets {
+		return appendOctets(dst, s)
+	}
+	return appendUnescaped(dst, s)
 }
 
 // from returns the span from start to the end of line.
