@@ -15,7 +15,7 @@ import (
 // collectAt is the garbage collector's target, GOGC. What is alive is small, a
 // few blocks and the launches that are judged, and everything else is garbage
 // soon: at the usual 100 a log costs 5 % more time, at 400 the peak for a log of
-// any length is about 130 MB.
+// any length is about 150 MB.
 const collectAt = 400
 
 func main() {
