@@ -12,9 +12,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime/debug"
 	"time"
+
+	"shakedown/internal/explain"
 )
 
 // World is everything that a run takes from outside. All fields are required.
@@ -65,7 +68,11 @@ func run(ctx context.Context, w *World) (err error) {
 			err = &bugError{value: v, stack: debug.Stack()}
 		}
 	}()
-	return newRootCmd(w).ExecuteContext(ctx)
+	err = newRootCmd(w).ExecuteContext(ctx)
+	if p := (*explain.PanicError)(nil); errors.As(err, &p) {
+		return &bugError{value: p.Value, stack: p.Stack}
+	}
+	return err
 }
 
 // mainOutput is standard output. Many writers, such as cobra's help, drop an

@@ -155,17 +155,26 @@ const waiting = 16
 func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.Index, told launch.Told) error {
 	ready := make(chan *launch.Launch, waiting)
 	judged := make(chan struct{})
+	var failed error // of judging, once judged is closed
 	go func() {
 		defer close(judged)
 		for l := range ready {
-			for _, one := range launch.Join([]*launch.Launch{l}) {
-				r.judge(one)
+			if failed != nil {
+				continue // the reader must not wait for ever
 			}
+			failed = recovered(func() {
+				for _, one := range launch.Join([]*launch.Launch{l}) {
+					r.judge(one)
+				}
+			})
 		}
 	}()
 	err := scan(ctx, src, index, launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) { ready <- l }))
 	close(ready)
 	<-judged
+	if failed != nil {
+		return failed
+	}
 	if err != nil {
 		return err
 	}
@@ -200,7 +209,7 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 	for range workers {
 		go func() {
 			for s := range work {
-				s.hits = index.Scan(s.blk.Data, s.hits)
+				s.err = recovered(func() { s.hits = index.Scan(s.blk.Data, s.hits) })
 				s.done <- struct{}{}
 			}
 		}()
@@ -211,7 +220,9 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 		rd := logstream.NewReader(rc, logstream.ReaderOptions{})
 		for {
 			s := reuse(used)
-			s.blk, s.err = rd.Next()
+			if p := recovered(func() { s.blk, s.err = rd.Next() }); p != nil {
+				s.err = p
+			}
 			err := s.err
 			if err != nil {
 				s.done <- struct{}{}

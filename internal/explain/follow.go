@@ -82,7 +82,11 @@ func (f *follower) read(ctx context.Context, rd *logstream.Reader) error {
 	go func() {
 		defer close(blocks)
 		for {
-			blk, err := rd.Next()
+			var blk *logstream.Block
+			var err error
+			if p := recovered(func() { blk, err = rd.Next() }); p != nil {
+				err = p
+			}
 			if err != nil {
 				failed <- err
 				return
