@@ -96,6 +96,10 @@ func (e *eval) exception(t *launch.Trace) *candidate {
 		title: "unhandled " + x.Type + " in " + sub.words,
 		why:   fmt.Sprintf("No rule knows this exception. It is the first one of its chain, raised %s in %s; what follows it in the log may be its consequence.", phaseWords[t.Phase], sub.words),
 	}
+	if x.Type == "" {
+		f.title = "traceback cut before its exception, in " + sub.words
+		f.why = fmt.Sprintf("The log shows a traceback, %s in %s, and not the line that names the exception. The frames say where it was raised, not why.", phaseWords[t.Phase], sub.words)
+	}
 	f.decide = sub.decide
 	f.evidence = append(f.evidence, finding.Evidence{Kind: "log", File: t.File, Line: x.At, Text: cmp.Or(first(x.Texts), text)})
 	if n := len(x.Frames); n > 0 {

@@ -359,6 +359,7 @@ func TestUnknownException(t *testing.T) {
 		{sglDump + sglLoad + trace("distributed/parallel_state.py", "RuntimeError: no"), "unhandled RuntimeError in the communication between ranks", "distributed-init"},
 		{sglDump + sglLoad + sglReady + strings.Replace(trace("distributed/parallel_state.py", "RuntimeError: no"), " TP0", "", 1) + sglSigquit, "unhandled RuntimeError in the communication between ranks", "distributed-hang"},
 		{sglDump + sglLoad + trace("x.py", "RuntimeError"), "unhandled RuntimeError in the server's own code", "server-bug"},
+		{sglDump + sglLoad + strings.TrimSuffix(trace("x.py", ""), "\n"), "traceback cut before its exception, in the server's own code", "server-bug"},
 	} {
 		f := judge(t, load(t), tc.log).Findings[0]
 		if f.ID != "GEN-EXC-UNKNOWN" || f.Title != tc.title || f.Cause != tc.cause || len(f.Evidence) != 2 || len(f.Decide) == 0 {

@@ -245,6 +245,7 @@ func FuzzReader(f *testing.F) {
 		"a\r\nb\rc\x00\n\nd",
 		"\xff\xfea\x00\n\x00",
 		dockerLog, criLog, gcpLog, composeLog, quotedLog, markdownLog, notebookLog, journalLog,
+		fluentLog, journalJSON, lokiLog, sternLog, srunLog, foldedLog(),
 	} {
 		f.Add([]byte(seed), 40, true)
 		f.Add([]byte(seed), 0, false)

@@ -68,7 +68,14 @@ func goesOn(line []byte) bool {
 		!isLogLine(line) && !exceptionLine.Match(line)
 }
 
-// isFrame says whether a line is the row of a drawn table, such as nvidia-smi's.
+// isFrame says whether a line is a row or a rule of a drawn table, such as
+// nvidia-smi's.
 func isFrame(line []byte) bool {
-	return len(line) > 0 && bytes.IndexByte([]byte("|+=-*#"), line[0]) >= 0
+	const corner = "|+"
+	line = bytes.TrimRight(line, " ")
+	if len(line) == 0 {
+		return false
+	}
+	return bytes.IndexByte([]byte(corner), line[0]) >= 0 && bytes.IndexByte([]byte(corner), line[len(line)-1]) >= 0 ||
+		len(bytes.Trim(line, "=-*#+| ")) == 0
 }

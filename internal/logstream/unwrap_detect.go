@@ -112,6 +112,9 @@ func (l layer) seenIn(lines [][]byte) bool {
 		}
 		t.filled++
 		if p, ok := l.split(line); ok {
+			if !p.partial {
+				t.whole++
+			}
 			t.add(p.column, p.origin.of(line))
 			if l.grouped {
 				t.group(p.origin.of(line))
@@ -121,6 +124,8 @@ func (l layer) seenIn(lines [][]byte) bool {
 		}
 	}
 	switch {
+	case t.whole == 0 && t.wrapped >= minObjects: // not the collector that splits messages so
+		return false
 	case l.aligned:
 		return t.longestRepeated >= shortRun
 	case l.grouped:
@@ -134,6 +139,7 @@ func (l layer) seenIn(lines [][]byte) bool {
 // tally counts lines that have a wrapper.
 type tally struct {
 	filled, wrapped int  // lines that are not blank, and those of them in the wrapper
+	whole           int  // wrapped lines that hold the end of a message
 	run             int  // wrapped lines in a row, their bars in one column
 	repeated        bool // two neighbours in the run have the same origin
 	longest         int

@@ -45,10 +45,11 @@ func splitJSONLine(line []byte) (parts, bool) {
 			origin, p.origin = n, m.value
 		}
 	})
-	if rest := bytes.TrimSpace(line[end:]); !ok || text == len(textKeys) || len(rest) > 0 && string(rest) != "," {
+	if !ok || text == len(textKeys) {
 		return parts{}, false
 	}
-	return p, true
+	rest := bytes.TrimSpace(line[end:])
+	return p, len(rest) == 0 || string(rest) == ","
 }
 
 // take makes a member's value the text of the line, when it is one.
@@ -142,7 +143,10 @@ func valueAt(b []byte, i int) (value span, next int, ok bool) {
 		return stringAt(b, i)
 	case '{', '[':
 		end := closingAt(b, i)
-		return span{int32(i + 1), int32(end)}, end + 1, end < len(b)
+		if end == len(b) {
+			return span{}, end, false
+		}
+		return span{int32(i + 1), int32(end)}, end + 1, true
 	}
 	end := i
 	for end < len(b) && (isIdent(b[end]) || b[end] == '-' || b[end] == '+' || b[end] == '.') {

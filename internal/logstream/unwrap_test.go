@@ -2,10 +2,12 @@ package logstream
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,6 +81,30 @@ Nov 29 13:46:48 gpu-01 kernel: Out of memory: Killed process 123 (python3)
  "nbformat": 4
 }
 `
+	fluentLog = `{"time": "2026-04-16T10:31:19.1Z", "stream": "stderr", "log": "one\n", "kubernetes": {"log": "no", "labels": ["}", "\""]}}
+{"message":"Traceback:\n  File \"x\"\n"}
+not wrapped
+{"ts": 1776335480.5, "msg" : "three"}
+  {"severity":"ERROR","jsonPayload":{"msg":"no","message":"four"}},
+{"level": "info", "messages": []}
+{"textPayload":"five"}
+`
+	journalJSON = `{"__REALTIME_TIMESTAMP":"1776335479100000","MESSAGE":"one","SYSLOG_IDENTIFIER":"python3","_SYSTEMD_UNIT":"vllm.service"}
+{"MESSAGE":[27,91,48,109,116,119,111],"SYSLOG_IDENTIFIER":"vllm","__REALTIME_TIMESTAMP":"1776335479200000"}
+{"MESSAGE":"three"}
+`
+	lokiLog = `{"labels":{"app":"vllm"},"line":"one","timestamp":"2026-04-16T10:31:19Z"}
+{"labels":{"app":"vllm"},"line":"two","timestamp":"2026-04-16T10:31:20Z"}
+{"_raw":"three"}
+`
+	sternLog = "+ infer-7d9c5b8f6d-x2k4p › vllm\n" +
+		"infer-7d9c5b8f6d-x2k4p vllm one\n" +
+		"infer-7d9c5b8f6d-x2k4p vllm   File \"x\"\n" +
+		"infer-7d9c5b8f6d-x2k4p vllm two\n" +
+		"infer-7d9c5b8f6d-x2k4p vllm\n" +
+		"infer-7d9c5b8f6d-x2k4p vllm three\n"
+	srunLog = " 0: [2026-04-16 10:31:19 TP0] a\n10: Traceback\n 0:   b\n10: c\n 0: d\n10: e\n 0: \n10:\n" +
+		"srun: error: node1: task 10: Exited with exit code 1\n"
 )
 
 // raws gives each line its physical line as Raw and the offset of that line.
@@ -196,6 +222,59 @@ func TestUnwrap(t *testing.T) {
 		{"ci", "test\tRun\t2026-04-16T10:31:19.1234567Z one\n", []got{
 			{No: 1, Text: "one", Time: "2026-04-16T10:31:19.1234567Z", Origin: "test"},
 		}},
+		{"json", fluentLog, []got{
+			{No: 1, Text: "one", Time: "2026-04-16T10:31:19.1Z"},
+			{No: 2, Text: "Traceback:"},
+			{No: 2, Text: `  File "x"`},
+			{No: 3, Text: "not wrapped"},
+			{No: 4, Text: "three", Time: "1776335480.5"},
+			{No: 5, Text: "four"},
+			{No: 6, Text: `{"level": "info", "messages": []}`},
+			{No: 7, Text: "five"},
+		}},
+		{"json", journalJSON, []got{
+			{No: 1, Text: "one", Time: "1776335479100000", Origin: "vllm.service"},
+			{No: 2, Text: "\x1b[0mtwo", Time: "1776335479200000", Origin: "vllm"},
+			{No: 3, Text: "three"},
+		}},
+		{"json", lokiLog, []got{
+			{No: 1, Text: "one", Time: "2026-04-16T10:31:19Z"},
+			{No: 2, Text: "two", Time: "2026-04-16T10:31:20Z"},
+			{No: 3, Text: "three"},
+		}},
+		{"stern", sternLog, []got{
+			{No: 1, Origin: "infer-7d9c5b8f6d-x2k4p › vllm"},
+			{No: 2, Text: "one", Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
+			{No: 3, Text: `  File "x"`, Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
+			{No: 4, Text: "two", Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
+			{No: 5, Text: "", Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
+			{No: 6, Text: "three", Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
+		}},
+		{"stern", strings.Repeat("\x1b[36minfer-0\x1b[0m \x1b[90mvllm\x1b[0m one\n", 4), []got{
+			{No: 1, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"}, {No: 2, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"},
+			{No: 3, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"}, {No: 4, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"},
+		}},
+		{"stern", strings.Repeat("[infer-0 vllm] one\n", 4), []got{
+			{No: 1, Text: "one", Origin: "infer-0 vllm"}, {No: 2, Text: "one", Origin: "infer-0 vllm"},
+			{No: 3, Text: "one", Origin: "infer-0 vllm"}, {No: 4, Text: "one", Origin: "infer-0 vllm"},
+		}},
+		{"srun", srunLog, []got{
+			{No: 1, Text: "[rank0]: [2026-04-16 10:31:19 TP0] a", Origin: "0"}, {No: 2, Text: "[rank10]: Traceback", Origin: "10"},
+			{No: 3, Text: "[rank0]:   b", Origin: "0"}, {No: 4, Text: "[rank10]: c", Origin: "10"},
+			{No: 5, Text: "[rank0]: d", Origin: "0"}, {No: 6, Text: "[rank10]: e", Origin: "10"},
+			{No: 7, Text: "[rank0]: ", Origin: "0"}, {No: 8, Text: "[rank10]: ", Origin: "10"},
+			{No: 9, Text: "srun: error: node1: task 10: Exited with exit code 1"},
+		}},
+		{"cloudwatch", strings.Repeat("2026-04-16T10:31:19.123000+00:00 ecs/vllm/0f1e2d3c one\n", 4), []got{
+			{No: 1, Text: "one", Time: "2026-04-16T10:31:19.123000+00:00", Origin: "ecs/vllm/0f1e2d3c"},
+			{No: 2, Text: "one", Time: "2026-04-16T10:31:19.123000+00:00", Origin: "ecs/vllm/0f1e2d3c"},
+			{No: 3, Text: "one", Time: "2026-04-16T10:31:19.123000+00:00", Origin: "ecs/vllm/0f1e2d3c"},
+			{No: 4, Text: "one", Time: "2026-04-16T10:31:19.123000+00:00", Origin: "ecs/vllm/0f1e2d3c"},
+		}},
+		{"cloudwatch", "2026-04-16 10:31:19.123\tone\n2026-04-16 10:31:19\t  two\n", []got{
+			{No: 1, Text: "one", Time: "2026-04-16 10:31:19.123"},
+			{No: 2, Text: "  two", Time: "2026-04-16 10:31:19"},
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.wrapper, func(t *testing.T) {
@@ -207,6 +286,39 @@ func TestUnwrap(t *testing.T) {
 				t.Errorf("wrapper %q, want %q", r.Wrapper(), tt.wrapper)
 			}
 		})
+	}
+}
+
+// A server may print JSON, numbers and names itself.
+func TestUnwrapLeavesServerLines(t *testing.T) {
+	log := strings.Repeat("INFO 04-16 10:31:19 [a.py:1] one\n", 40)
+	request := strings.Repeat(`{"message": "a request", "time": 1}`+"\n", 12)
+	for name, in := range map[string]string{
+		"requests behind the start":   log + request,
+		"requests behind a window":    strings.Repeat(log, 6) + strings.Repeat(request, 40),
+		"objects of another kind":     strings.Repeat(`{"model": "m", "messages": [{"message": "x"}]}`+"\n", 20),
+		"a configuration":             "{\n  \"log\": \"x\",\n  \"message\": \"y\"\n}\n",
+		"two objects":                 `{"message": "x"}` + "\n" + `{"message": "y"}` + "\n",
+		"text behind the object":      strings.Repeat(`{"message": "x"} and more`+"\n", 9),
+		"an enumeration":              "1: a\n2: b\n3: c\n4: d\n5: e\n6: f\n",
+		"names that are no pods":      strings.Repeat("llama-server slot update: x\n", 9),
+		"a few lines of a pod":        log + strings.Repeat("infer-0 vllm one\n", 9),
+		"a date of Ray":               strings.Repeat("2025-04-16 10:35:25,967\tINFO worker.py:1841 -- Connected\n", 9),
+		"an empty array as a message": strings.Repeat(`{"MESSAGE":[]}`+"\n", 9),
+	} {
+		r := NewReader(strings.NewReader(in), ReaderOptions{})
+		lines := readLines(t, r)
+		if r.Wrapper() != "" || len(lines) != strings.Count(in, "\n") {
+			t.Errorf("%s: wrapper %q, %d lines", name, r.Wrapper(), len(lines))
+		}
+	}
+}
+
+// A collector that takes the line end off leaves no pieces of messages.
+func TestUnwrapJSONWithoutLineEnds(t *testing.T) {
+	r := NewReader(strings.NewReader(strings.Repeat(`{"log":"one","stream":"stderr","time":"t"}`+"\n", 3)), ReaderOptions{})
+	if lines := readLines(t, r); len(lines) != 3 || r.Wrapper() != "json" {
+		t.Errorf("wrapper %q, %d lines", r.Wrapper(), len(lines))
 	}
 }
 
@@ -248,8 +360,9 @@ func TestUnwrapJoinsOverBlocks(t *testing.T) {
 // Joining does not grow beyond the limit of a line.
 func TestUnwrapJoinIsBounded(t *testing.T) {
 	piece := `{"log":"0123456789","stream":"stderr","time":"t"}` + "\n"
-	lines := readLines(t, NewReader(strings.NewReader(strings.Repeat(piece, 100)), ReaderOptions{MaxLine: 64}))
-	if len(lines) != 1 || len(lines[0].Text) != 64 || lines[0].Flags != Cut {
+	in := `{"log":"x\n","stream":"stderr","time":"t"}` + "\n" + strings.Repeat(piece, 100)
+	lines := readLines(t, NewReader(strings.NewReader(in), ReaderOptions{MaxLine: 64}))
+	if len(lines) != 2 || len(lines[1].Text) != 64 || lines[1].Flags != Cut {
 		t.Errorf("%+v", lines)
 	}
 }
@@ -352,6 +465,36 @@ func FuzzAppendUnescaped(f *testing.F) {
 		}
 		if len(want) > len(s) {
 			t.Errorf("grew from %d to %d bytes", len(s), len(want))
+		}
+	})
+}
+
+// FuzzSplitJSONLine compares what is read from an object with what the JSON
+// package reads, and that all spans lie within the line.
+func FuzzSplitJSONLine(f *testing.F) {
+	for line := range strings.Lines(fluentLog + journalJSON + lokiLog + dockerLog) {
+		f.Add([]byte(strings.TrimSpace(line)))
+	}
+	f.Add([]byte(`{"message":`))
+	f.Add([]byte(`{"jsonPayload":{"message":"x"`))
+	f.Add([]byte(`{"a":{"b":"}"},"MESSAGE":[300, 1,,2]}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		p, ok := splitJSONLine(line)
+		if !ok {
+			return
+		}
+		for _, s := range []span{p.text, p.time, p.origin} {
+			if s.start < 0 || s.end < s.start || int(s.end) > len(line) {
+				t.Fatalf("%q: span %v", line, s)
+			}
+		}
+		text := string(p.decode(nil, p.text.of(line)))
+		var v struct{ Log *string }
+		if p.octets || json.Unmarshal(line, &v) != nil || v.Log == nil || bytes.Count(line, []byte(`"log"`)) != 1 || !utf8.Valid(line) || bytes.Contains(line, []byte(`\u`)) {
+			return
+		}
+		if text != strings.TrimSuffix(*v.Log, "\n") {
+			t.Fatalf("%q: text %q, want %q", line, text, *v.Log)
 		}
 	})
 }

@@ -145,11 +145,17 @@ func (t *text) detail(v view) {
 	t.p.blank()
 	t.symptoms(v)
 	t.causes(v)
-	if len(v.Suspects) > 0 {
+	switch { // what to do is about the cause, else about the latent faults
+	case len(v.Suspects) > 0:
 		t.todo(v)
-		t.latent(v)
-	} else { // what is to be done is about the latent faults
-		t.latent(v)
+		t.suspects("LATENT", v.Latent)
+		t.suspects("REMARK", v.Remarks)
+	case len(v.Latent) > 0:
+		t.suspects("LATENT", v.Latent)
+		t.todo(v)
+		t.suspects("REMARK", v.Remarks)
+	default:
+		t.suspects("REMARK", v.Remarks)
 		t.todo(v)
 	}
 	hidden := t.notIt(v)
@@ -176,13 +182,6 @@ func (t *text) todo(v view) {
 	if len(v.Actions)+len(v.Decide) > 0 {
 		t.p.gap = true
 	}
-}
-
-func (t *text) latent(v view) {
-	t.p.section("LATENT")
-	t.suspects(v.Latent)
-	t.p.section("REMARK")
-	t.suspects(v.Remarks)
 }
 
 // few is the bound of a list in a short report.
@@ -240,14 +239,16 @@ func (v view) isCause(s item) bool {
 	return len(v.Suspects) > 0 && v.Suspects[0].Pos == s.Pos && v.Suspects[0].Quote == s.Quote
 }
 
-// evidence quotes the first observation in so many lines, or all of them in a
-// full report.
+// evidence quotes the first observation in so many lines, unless it was quoted
+// before, or all of them in a full report.
 func (t *text) evidence(lead string, es []evidence, lines int) {
 	for i, e := range firstOf(es, t.few(1)) {
 		if i > 0 {
 			t.p.cells(lead, e.Note, e.Pos, t.p.style.Dim)
 		}
-		t.quote(lead, e.Text, lines)
+		if t.opt.Full || !t.quoted[e.bare()] {
+			t.quote(lead, e.Text, lines)
+		}
 		t.quoted[e.bare()] = true
 		if i == 0 && t.opt.Full && e.Note != "" {
 			t.p.row(lead, e.Note, "", t.p.style.Dim)
@@ -256,15 +257,18 @@ func (t *text) evidence(lead string, es []evidence, lines int) {
 }
 
 func (t *text) causes(v view) {
-	t.p.section("CAUSE")
 	if v.CauseIntro != "" {
+		t.p.section("CAUSE")
 		t.p.row("", v.CauseIntro, "", t.p.style.Warn)
+		t.suspects("", v.Suspects)
+		return
 	}
-	t.suspects(v.Suspects)
+	t.suspects("CAUSE", v.Suspects)
 }
 
-// suspects writes findings, numbered when several compete.
-func (t *text) suspects(ss []suspect) {
+// suspects writes a section of findings, numbered when several compete.
+func (t *text) suspects(section string, ss []suspect) {
+	t.p.section(section)
 	n := t.few(fewSuspects)
 	for i, s := range firstOf(ss, n) {
 		if i >= t.few(fewReasons) {
