@@ -89,10 +89,14 @@ func (p *page) cells(lead, text, pos string, style func(string) string) {
 	p.line(p.margin() + lead + style(text) + fill + p.style.Dim(pos))
 }
 
-// quote writes a log line as it is, broken where the page ends. Of one that
-// takes more than the given number of lines the prefix is left out, then the
-// end, of a long quote what has the fewest numbers. pos stands at the right end
-// of the first line.
+// longWord is the length in bytes from which a word of a quote is broken where
+// the page ends: hashes and paths would leave too much of a line empty.
+const longWord = 16
+
+// quote writes a log line as it is, broken between words. Of one that takes
+// more than the given number of lines the prefix is left out, then the end, of a
+// long quote what has the fewest numbers. pos stands at the right end of the
+// first line.
 func (p *page) quote(lead, text, pos string, lines int) {
 	bar := lead + "| "
 	room := p.width - gutter - term.Width(bar)
@@ -107,6 +111,9 @@ func (p *page) quote(lead, text, pos string, lines int) {
 	}
 	for ; text != "" && lines > 0; lines-- {
 		head, tail := term.Break(text, room)
+		if at := strings.LastIndexByte(head, ' ') + 1; tail != "" && at > 0 && at >= len(head)-longWord && term.Width(text[at:]) <= room*(lines-1) {
+			head, tail = head[:at], text[at:]
+		}
 		if lines == 1 {
 			head = term.Cut(text, room) // wide characters left columns free
 		}
