@@ -6,11 +6,13 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"shakedown/internal/command"
@@ -138,7 +140,7 @@ func (r *run) read(ctx context.Context, index *launch.Index, told launch.Told) e
 	}
 	var held []*launch.Launch
 	for _, src := range r.opt.Sources {
-		b := launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) { held = append(held, l) })
+		b := launch.NewWriters(index, src.Name, told, func(l *launch.Launch) { held = append(held, l) })
 		if err := scan(ctx, src, index, b); err != nil {
 			return err
 		}
@@ -169,9 +171,24 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 			})
 		}
 	}()
-	err := scan(ctx, src, index, launch.NewBuilder(index, src.Name, told, func(l *launch.Launch) { ready <- l }))
+	var held []*launch.Launch // of several servers in one file: parts of one launch, maybe
+	var writers *launch.Writers
+	writers = launch.NewWriters(index, src.Name, told, func(l *launch.Launch) {
+		if writers.Mixed() {
+			held = append(held, l)
+			return
+		}
+		ready <- l
+	})
+	err := scan(ctx, src, index, writers)
 	close(ready)
 	<-judged
+	if failed == nil {
+		slices.SortStableFunc(held, func(a, b *launch.Launch) int { return cmp.Compare(a.Files[0].First, b.Files[0].First) })
+		for _, l := range launch.Join(held) {
+			r.judge(l)
+		}
+	}
 	if failed != nil {
 		return failed
 	}
@@ -195,7 +212,7 @@ const workers = 3
 
 // scan reads one source: blocks are searched for anchors in parallel and handed
 // to the builder in file order.
-func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *launch.Builder) error {
+func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *launch.Writers) error {
 	rc, err := src.Open(ctx)
 	if err != nil {
 		return err

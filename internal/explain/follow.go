@@ -26,7 +26,8 @@ const settle = 3 * time.Second
 
 // Follow explains one growing source until ctx is cancelled or the source
 // ends. A launch is judged when the next one begins, or when it has ended and
-// the log has been quiet for a while. Reading is live: lines count as soon as
+// the log has been quiet for a while; several servers in one log are judged each
+// by itself, for the others may still come up. Reading is live: lines count as soon as
 // they are complete. The other contracts are those of Run.
 func Follow(ctx context.Context, opt Options, h finding.Handler, w Watcher) (Result, error) {
 	if len(opt.Sources) != 1 {
@@ -43,9 +44,9 @@ func Follow(ctx context.Context, opt Options, h finding.Handler, w Watcher) (Res
 	}
 	defer rc.Close()
 	f := &follower{run: r, watcher: w, index: index}
-	f.builder = launch.NewBuilder(index, src.Name, told, f.judged)
+	f.writers = launch.NewWriters(index, src.Name, told, f.judged)
 	err = f.read(ctx, logstream.NewReader(rc, logstream.ReaderOptions{Live: true}))
-	f.builder.Close()
+	f.writers.Close()
 	switch {
 	case err != nil:
 		return r.res, fmt.Errorf("%s: %w", src.Name, err)
@@ -61,7 +62,7 @@ type follower struct {
 	run     *run
 	watcher Watcher
 	index   *launch.Index
-	builder *launch.Builder
+	writers *launch.Writers
 	hits    launch.Hits
 	shown   launch.Live
 }
@@ -110,9 +111,7 @@ func (f *follower) read(ctx context.Context, rd *logstream.Reader) error {
 			f.block(blk)
 			quiet.Reset(settle)
 		case <-quiet.C:
-			if v, ok := f.builder.Live(); ok && v.Ended {
-				f.builder.Cut()
-			}
+			f.writers.CutEnded()
 		}
 	}
 	return nil
@@ -129,9 +128,9 @@ func endOfStream(err error) error {
 
 func (f *follower) block(blk *logstream.Block) {
 	f.hits = f.index.Scan(blk.Data, f.hits)
-	f.builder.Block(blk, f.hits)
+	f.writers.Block(blk, f.hits)
 	blk.Release()
-	if v, ok := f.builder.Live(); ok && v != f.shown {
+	if v, ok := f.writers.Live(); ok && v != f.shown {
 		f.shown = v
 		if f.watcher.Moved != nil {
 			f.watcher.Moved(v)

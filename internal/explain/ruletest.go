@@ -165,7 +165,7 @@ func judgeFixture(ctx context.Context, r *knowledge.Rule, sources []logstream.So
 	var ids []string
 	var held []*launch.Launch
 	for _, src := range sources {
-		b := launch.NewBuilder(index, src.Name, launch.Told{}, func(l *launch.Launch) { held = append(held, l) })
+		b := launch.NewWriters(index, src.Name, launch.Told{}, func(l *launch.Launch) { held = append(held, l) })
 		if err := scan(ctx, src, index, b); err != nil {
 			ids = append(ids, err.Error())
 		}

@@ -294,10 +294,14 @@ func (e *eval) promote(symptoms, later, suspects, remarks []*candidate) (causes,
 		first.basis = "it is the first failure the log shows, although it usually follows from another one"
 		return []*candidate{first}, later[1:], remarks
 	}
-	if both := append(suspects, remarks...); len(both) > 0 && e.l.Outcome != finding.Stopped {
+	both := append(suspects, remarks...)
+	if e.l.Outcome == finding.Failed { // a failure that is seen was not made by a mere remark
+		both = slices.DeleteFunc(both, func(c *candidate) bool { return c.rule != nil && c.rule.Severity == finding.Info })
+	}
+	if len(both) > 0 && e.l.Outcome != finding.Stopped {
 		first := both[0]
 		first.role, first.confidence = Suspect, finding.Possible
-		first.basis = "the log shows no failure; this is the only line in it that can explain one"
+		first.basis = "no line names a failure; this one can explain one"
 		return []*candidate{first}, later, slices.DeleteFunc(remarks, func(c *candidate) bool { return c == first })
 	}
 	return nil, later, remarks

@@ -41,3 +41,15 @@ func (b *Builder) Cut() {
 	b.finish()
 	b.cut = true
 }
+
+// Live describes the current launch of the server that wrote last.
+func (w *Writers) Live() (v Live, ok bool) { return w.last.builder.Live() }
+
+// CutEnded cuts the launches that have ended.
+func (w *Writers) CutEnded() {
+	for _, wr := range w.all {
+		if v, ok := wr.builder.Live(); ok && v.Ended {
+			wr.builder.Cut()
+		}
+	}
+}

@@ -109,6 +109,10 @@ var commandWords = []string{
 	"trtllm-serve", "trtllm-bench", "lmdeploy serve", "sglang_router", "sglang-router", "docker run",
 }
 
+// frameWeight is what a frame of an engine's package counts as its sign; each of
+// its own texts counts more.
+const frameWeight = 2
+
 // anchorUse is what an anchor means.
 type anchorUse struct {
 	literal string
@@ -165,12 +169,12 @@ func NewIndex(engines []*engine.Engine, rules []*Watch) (*Index, error) {
 		}
 		for i, s := range e.Signs {
 			u := use(s)
-			u.sign, u.weight = e, 3+len(e.Signs)-i
+			u.sign, u.weight = e, frameWeight+1+len(e.Signs)-i
 		}
 		for _, f := range e.Frames {
 			u := use(f)
 			if u.sign == nil {
-				u.sign, u.weight = e, 2
+				u.sign, u.weight = e, frameWeight
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func Index(t testing.TB, rules ...*launch.Watch) *launch.Index {
 func Read(t testing.TB, x *launch.Index, file string, told launch.Told, text string) []*launch.Launch {
 	t.Helper()
 	var found []*launch.Launch
-	b := launch.NewBuilder(x, file, told, func(l *launch.Launch) { found = append(found, l) })
+	b := launch.NewWriters(x, file, told, func(l *launch.Launch) { found = append(found, l) })
 	r := logstream.NewReader(strings.NewReader(text), logstream.ReaderOptions{})
 	var hits launch.Hits
 	for {

@@ -87,6 +87,13 @@ func (b *Block) Time(i int) []byte { return b.Lines[i].time.of(b.raw) }
 // mixed in one stream.
 func (b *Block) Origin(i int) []byte { return b.Lines[i].origin.of(b.raw) }
 
+// Share makes part a block with the text of b and no lines. Lines of b that are
+// appended to it keep their meaning. It must not be released, and not be used
+// after b is.
+func (b *Block) Share(part *Block) {
+	part.Data, part.raw, part.Lines = b.Data, b.raw, part.Lines[:0]
+}
+
 var blocks = sync.Pool{New: func() any { return new(Block) }}
 
 // newBlock returns an empty block whose raw buffer holds at least size bytes.

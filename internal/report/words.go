@@ -19,8 +19,10 @@ import (
 type places struct {
 	named bool            // positions name the file
 	clash map[string]bool // base names that more than one file has
+	mixed string          // what all names begin with when one file mixes the writers [a], [b] ...
 }
 
+// newPlaces takes lists of names, that of the launch last.
 func newPlaces(lists ...[]string) places {
 	p := places{clash: map[string]bool{}}
 	seen := map[string]string{}
@@ -34,7 +36,21 @@ func newPlaces(lists ...[]string) places {
 		}
 		p.named = p.named || len(list) > 1
 	}
+	p.mixed = mixedFile(lists[len(lists)-1])
 	return p
+}
+
+// mixedFile is the common start of the names file[a], file[b] ..., or nothing.
+func mixedFile(names []string) string {
+	common := ""
+	for i, name := range names {
+		at := strings.LastIndexByte(name, '[')
+		if at <= 0 || !strings.HasSuffix(name, "]") || i > 0 && name[:at+1] != common {
+			return ""
+		}
+		common = name[:at+1]
+	}
+	return common
 }
 
 // of is the position of a piece of evidence.
@@ -60,6 +76,9 @@ func (p places) at(file string, line int) string {
 const maxFileName = 28
 
 func (p places) name(file string) string {
+	if writer, ok := strings.CutPrefix(file, p.mixed); ok && p.mixed != "" {
+		return term.CutStart(strings.TrimSuffix(writer, "]"), maxFileName)
+	}
 	if base := path.Base(file); !p.clash[base] {
 		file = base
 	}
