@@ -117,6 +117,10 @@ func TestRanking(t *testing.T) {
 		{"a consequence below its cause, although earlier", []string{rule("FIRST", "consequence", ""), secondRule}, start + first + second, []string{"USR-SECOND-001 cause likely", "USR-FIRST-001 consequence likely of USR-SECOND-001"}},
 		{"a lone symptom", []string{rule("FIRST", "symptom", "")}, start + first, []string{"USR-FIRST-001 cause possible"}},
 		{"a lone suspect", []string{rule("FIRST", "suspect", "explains: [USR-SECOND-001]"), secondRule}, start + says("FIRST", warn, " TP0") + sglSigquit, []string{"USR-FIRST-001 cause possible"}},
+		{
+			"a remark on a launch that failed", []string{strings.Replace(rule("FIRST", "suspect", "explains: [USR-SECOND-001]"), "severity: error", "severity: info", 1), secondRule},
+			start + says("FIRST", warn, " TP0") + sglSigquit, []string{"GEN-UNCLEAR cause possible"},
+		},
 		{"a latent fault beside the cause", []string{rule("FIRST", "latent", ""), secondRule}, start + first + second, []string{"USR-SECOND-001 cause likely", "USR-FIRST-001 latent likely"}},
 		{
 			"a death whose cause no line names gives way", []string{strings.Replace(firstRule, "server-bug", "unclear", 1), secondRule},

@@ -109,6 +109,15 @@ var endLines = []engine.Line{
 		Why: "the workers did not end within a minute after a failure", Source: srcMPI,
 	},
 	{
+		ID: "TRT-WRAP-KILL", Kind: engine.Wrapper, Anchor: "Executor loop crashed on this rank; hard-killing all ",
+		Patterns: []string{"Executor loop crashed on this rank; hard-killing all <ranks> ranks in <grace>s<_>"},
+		Why:      "one rank ends all of them; its own error stands before", Source: "tensorrt_llm/_torch/pyexecutor/hang_detector.py",
+	},
+	{
+		ID: "TRT-WRAP-SELF-KILL", Kind: engine.Wrapper, Anchor: "HangDetector: self-SIGKILL",
+		Why: "a rank ends itself because it, or another one, can't go on; the reason stands before", Source: "tensorrt_llm/_torch/pyexecutor/hang_detector.py",
+	},
+	{
 		ID: "TRT-WRAP-DIED", Kind: engine.Wrapper, Anchor: "Executor worker died during initialization",
 		Why: whyWorker, Source: srcProxy,
 	},
