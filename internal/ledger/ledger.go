@@ -45,6 +45,7 @@ type Ledger struct {
 	entries []*Entry
 	byName  map[string]*Entry
 	slab    []Entry // where the next entries are: a dump has hundreds
+	lead    string  // the file whose command and dumps count most
 	// asks tells whether the whole command is known, so that a setting without
 	// entry is known not to be asked.
 	asks bool
@@ -135,6 +136,10 @@ func Build(l *launch.Launch, told Told) *Ledger {
 		c, p := l.Command()
 		cmd, pos = c, finding.Evidence{Kind: "log", File: p.File, Line: p.Line}
 	}
+	g.lead = l.Files[0].Name
+	if pos.Kind == "log" && pos.File != "" {
+		g.lead = pos.File
+	}
 	g.dumps(l)
 	g.choices(l)
 	g.command(l.Engine, cmd, pos)
@@ -162,12 +167,20 @@ const slabSize = 64
 // dumps reads configuration dumps: after resolution (effective), or the user's
 // own arguments (asked).
 func (g *Ledger) dumps(l *launch.Launch) {
-	for i := range l.Dumps {
-		d := &l.Dumps[i]
+	dumps := l.Dumps
+	if len(l.Files) > 1 {
+		dumps = slices.Clone(dumps)
+		slices.SortStableFunc(dumps, func(a, b launch.DumpAt) int { return cmp.Compare(g.rank(a.Pos), g.rank(b.Pos)) })
+	}
+	for i := range dumps {
+		d := &dumps[i]
 		lines := newDumpLines(d)
 		for i := range d.Settings {
 			s := &d.Settings[i]
 			e := g.entry(s.Name)
+			if g.rank(d.Pos) > 0 && (e.Known || e.Asked.Known) {
+				continue
+			}
 			v := shown(s.Name, s.Value)
 			if d.Effective {
 				e.Effective, e.Known, e.dump = v, true, d.Pos
@@ -183,6 +196,15 @@ func (g *Ledger) dumps(l *launch.Launch) {
 			g.asks = true
 		}
 	}
+}
+
+// rank is 0 in the lead file and 1 in the others of a joined launch. What another
+// node was told or chose says nothing of what became of the lead's command.
+func (g *Ledger) rank(p fact.Pos) int {
+	if p.File == g.lead {
+		return 0
+	}
+	return 1
 }
 
 // shown is a value as the ledger keeps it: a secret is none of its business.
@@ -247,7 +269,7 @@ func (g *Ledger) choices(l *launch.Launch) {
 				continue
 			}
 			e := g.entry(name)
-			if !e.chosen(value, ev.Pos) {
+			if g.rank(ev.Pos) > 0 && e.Known || !e.chosen(value, ev.Pos) {
 				continue
 			}
 			e.Choice, e.By, e.Why, e.From = ln.ID, s.By, ln.Why, s.From

@@ -215,3 +215,30 @@ func TestNoEngine(t *testing.T) {
 		t.Error("a launch of no engine has settings")
 	}
 }
+
+// TestTwoNodes: what another node was told does not count as a replacement of
+// what this one was told.
+func TestTwoNodes(t *testing.T) {
+	node := func(file, model, rank string) *launch.Launch {
+		more := " --nnodes 2 --node-rank " + rank + " --dist-init-addr 10.0.0.1:5000\n"
+		log := strings.Replace(sglCommand, "\n", more, 1) + strings.Replace(sglDump, "page_size=1", "page_size=1, nnodes=2, node_rank="+rank, 1)
+		told := launch.Told{Facts: []fact.Fact{{Key: fact.EngineVersion, Value: "0.5.9"}}}
+		all := launchtest.Read(t, launchtest.Index(t), file, told, strings.ReplaceAll(log, "/models/orca-7b", model))
+		if len(all) != 1 {
+			t.Fatalf("%d launches", len(all))
+		}
+		return all[0]
+	}
+	for _, order := range [][]*launch.Launch{
+		{node("node0.log", "/models/orca-7b", "0"), node("node1.log", "/models/orca-9b", "1")},
+		{node("node1.log", "/models/orca-9b", "1"), node("node0.log", "/models/orca-7b", "0")},
+	} {
+		joined := launch.Join(order)
+		if len(joined) != 1 {
+			t.Fatalf("%d launches", len(joined))
+		}
+		if got, want := row(ledger.Build(joined[0], ledger.Told{}), "model_path"), "/models/orca-7b -> /models/orca-7b by user"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
