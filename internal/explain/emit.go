@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -252,22 +253,13 @@ func milestones(l *launch.Launch) []finding.Milestone {
 		if d, ok := ms.Time.Sub(start); ok && d >= 0 {
 			m.Seconds = d
 		}
-		for _, k := range sortedKeys(ms.Caps) {
+		for _, k := range slices.Sorted(maps.Keys(ms.Caps)) {
 			m.Detail += fmt.Sprintf("%s=%s ", k, ms.Caps[k])
 		}
 		m.Detail = strings.TrimSpace(m.Detail)
 		out = append(out, m)
 	}
 	return out
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // nextMissing is the first milestone of a healthy start that did not come,

@@ -1,11 +1,11 @@
 package knowledge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"shakedown/internal/command"
@@ -236,12 +236,7 @@ func procs(c *candidate) []string {
 			set[p] = true
 		}
 	}
-	out := slices.Collect(maps.Keys(set))
-	sort.Slice(out, func(i, j int) bool {
-		if len(out[i]) != len(out[j]) {
-			return len(out[i]) < len(out[j])
-		}
-		return out[i] < out[j]
+	return slices.SortedFunc(maps.Keys(set), func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
 	})
-	return out
 }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -196,7 +196,7 @@ func Load(systems ...fs.FS) (*Base, error) {
 			b.rules = append(b.rules, r)
 		}
 	}
-	sort.Slice(b.rules, func(i, j int) bool { return b.rules[i].ID < b.rules[j].ID })
+	slices.SortFunc(b.rules, func(x, y *Rule) int { return cmp.Compare(x.ID, y.ID) })
 	for _, r := range b.rules {
 		problems = append(problems, b.link(r)...)
 	}

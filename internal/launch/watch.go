@@ -1,10 +1,10 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 
 	"shakedown/internal/engine"
 	"shakedown/internal/fact"
@@ -291,10 +291,5 @@ func (x *Index) Scan(data []byte, into Hits) Hits {
 }
 
 func sortDrifts(d []*Drift) {
-	sort.Slice(d, func(i, j int) bool {
-		if d[i].Count != d[j].Count {
-			return d[i].Count > d[j].Count
-		}
-		return d[i].ID < d[j].ID
-	})
+	slices.SortFunc(d, func(x, y *Drift) int { return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.ID, y.ID)) })
 }
