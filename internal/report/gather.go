@@ -111,7 +111,7 @@ func newDigest(opt Options) *digest {
 
 func (d *digest) keep(l *launch) {
 	d.total++
-	r := newRow(newView(l, d.opt.Files))
+	r := newRow(outline(l, newPlaces(d.opt.Files, l.Files)))
 	if len(d.first) < maxDetailed {
 		d.first = append(d.first, r)
 	} else {

@@ -160,26 +160,18 @@ type cluster struct {
 // newView decides what to show of a launch. files are the inputs of the run.
 func newView(l *launch, files []string) view {
 	p := newPlaces(files, l.Files)
-	v := view{
-		N:           l.N,
-		Tone:        toneOf(l),
-		Outcome:     string(l.Outcome),
-		Headline:    headline(l),
-		Engine:      strings.TrimSpace(l.Engine + " " + l.EngineVersion),
-		Model:       l.Model,
-		Hardware:    l.Hardware,
-		Parallel:    l.Parallel,
-		Notes:       notes(l),
-		Files:       l.Files,
-		Lines:       fmt.Sprintf("%d-%d", l.FirstLine, l.LastLine),
-		Command:     command.ShellLine(l.Command),
-		Reached:     reached(l, p),
-		Ranks:       rankGroups(l, p),
-		Timeline:    timeline(l.Milestones, p),
-		Coverage:    coverage(l),
-		Unexplained: unexplained(l, p),
-		Drift:       drift(l, p),
-	}
+	v := outline(l, p)
+	v.Outcome = string(l.Outcome)
+	v.Engine = strings.TrimSpace(l.Engine + " " + l.EngineVersion)
+	v.Model, v.Hardware, v.Parallel = l.Model, l.Hardware, l.Parallel
+	v.Notes = notes(l)
+	v.Command = command.ShellLine(l.Command)
+	v.Reached = reached(l, p)
+	v.Ranks = rankGroups(l, p)
+	v.Timeline = timeline(l.Milestones, p)
+	v.Coverage = coverage(l)
+	v.Unexplained = unexplained(l, p)
+	v.Drift = drift(l, p)
 	v.Ran = nonEmpty(v.Engine, shortModel(v.Model), v.Hardware, v.Parallel)
 	if l.CommandFrom != nil {
 		v.From = p.of(*l.CommandFrom)
@@ -196,8 +188,15 @@ func newView(l *launch, files []string) view {
 		v.Facts = append(v.Facts, fact{f.Key, strings.TrimSpace(f.Value + " " + f.Unit), p.at(f.File, f.Line)})
 	}
 	v.Excerpt = excerpt(l, p)
-	v.addFindings(l, p)
 	v.addSettings(l.settings, p)
+	return v
+}
+
+// outline is the part of a view that newRow needs: most launches of a long log
+// are rows and nothing else.
+func outline(l *launch, p places) view {
+	v := view{N: l.N, Tone: toneOf(l), Headline: headline(l), Files: l.Files, Lines: fmt.Sprintf("%d-%d", l.FirstLine, l.LastLine)}
+	v.addFindings(l, p)
 	return v
 }
 
@@ -663,6 +662,7 @@ type row struct {
 	What  string // how it ended and its first suspect with the confidence, or the headline
 }
 
+// newRow makes the row of a view or of its outline.
 func newRow(v view) row {
 	r := row{N: v.N, Lines: v.Lines, Tone: v.Tone, What: v.Headline}
 	if len(v.Files) > 0 {
