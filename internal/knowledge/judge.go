@@ -295,8 +295,11 @@ func (e *eval) promote(symptoms, later, suspects, remarks []*candidate) (causes,
 		return []*candidate{first}, later[1:], remarks
 	}
 	both := append(suspects, remarks...)
-	if e.l.Outcome == finding.Failed { // a failure that is seen was not made by a mere remark
-		both = slices.DeleteFunc(both, func(c *candidate) bool { return c.rule != nil && c.rule.Severity == finding.Info })
+	switch e.l.Outcome { // a failure that is seen was not made by a mere remark
+	case finding.Failed:
+		both = slices.DeleteFunc(both, mere)
+	case finding.ReadyThenFailed: // nor by what the server came up with
+		both = slices.DeleteFunc(suspects, mere)
 	}
 	if len(both) > 0 && e.l.Outcome != finding.Stopped {
 		first := both[0]
@@ -306,6 +309,8 @@ func (e *eval) promote(symptoms, later, suspects, remarks []*candidate) (causes,
 	}
 	return nil, later, remarks
 }
+
+func mere(c *candidate) bool { return c.rule != nil && c.rule.Severity == finding.Info }
 
 // peerStopped: of several files, one shows an interruption and no failure of its
 // own; what the others report is that this peer is gone.

@@ -441,6 +441,9 @@ func (b *Builder) engineLine(c *lineContext, w sighting) bool {
 	if quoted(ln.Kind) && c.p.Len == 0 && w.at > nearStart {
 		return false
 	}
+	if w.Engine == nil && !bad(caps) {
+		return false
+	}
 	if ln.Kind == engine.Served {
 		b.cur.served(b, c.no, c.text)
 		if b.cur.ReadySeq >= 0 {
@@ -452,6 +455,14 @@ func (b *Builder) engineLine(c *lineContext, w sighting) bool {
 	b.cur.event(b, c, w.Watch, named)
 	b.cur.apply(b, c, w.Watch, caps, named)
 	return true
+}
+
+// bad says whether an exit that the operating system reports is a failure. The
+// name of a service is one word, that of anything else is prose.
+func bad(caps match.Captures) bool {
+	code, ok := caps.Get("code")
+	service, _ := caps.Get("service")
+	return !ok || !strings.Contains(service, " ") && len(code) > 0 && len(strings.Trim(code, "0123456789")) == 0 && !engine.OrderlyCode(code)
 }
 
 // quoted tells the kinds that people quote in notes ("wait for The server is

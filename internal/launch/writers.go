@@ -63,6 +63,11 @@ func (w *Writers) Block(blk *logstream.Block, hits Hits) {
 	eachLine(blk, hits, func(i int, hits Hits) {
 		if wr := w.byName[string(serverOf(blk.Origin(i)))]; wr != nil {
 			w.last = wr
+		} else if name, ok := exited(blk.Text(i)); ok && len(w.byName) > 0 {
+			if wr = w.byName[string(name)]; wr == nil {
+				return // another service's end
+			}
+			w.last = wr
 		}
 		w.last.share.Lines = append(w.last.share.Lines, blk.Lines[i])
 		w.last.hits = append(w.last.hits, hits...)
@@ -114,6 +119,13 @@ func eachLine(blk *logstream.Block, hits Hits, f func(i int, hits Hits)) {
 		}
 		f(i, hits[from:h])
 	}
+}
+
+// exited reads the line, without a writer of its own, with which docker compose
+// reports the end of a service.
+func exited(text []byte) (name []byte, ok bool) {
+	name, code, ok := bytes.Cut(text, []byte(" exited with code "))
+	return name, ok && len(code) > 0 && len(name) > 0 && bytes.IndexByte(name, ' ') < 0
 }
 
 // serverOf is the part of an origin that stays the same for all processes of a

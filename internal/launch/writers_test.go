@@ -8,19 +8,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mix writes the lines of several services as docker compose does, taking one of
-// each in turn.
+// mix writes the lines of several services as docker compose does, two of each
+// in turn.
 func mix(services ...[2]string) string {
 	var b strings.Builder
 	for again := true; again; {
 		again = false
 		for i := range services {
-			line, rest, _ := strings.Cut(services[i][1], "\n")
-			if services[i][1] == "" {
-				continue
+			for range 2 {
+				if services[i][1] == "" {
+					break
+				}
+				line, rest, _ := strings.Cut(services[i][1], "\n")
+				fmt.Fprintf(&b, "%-9s | %s\n", services[i][0], line)
+				services[i][1], again = rest, true
 			}
-			fmt.Fprintf(&b, "%-9s | %s\n", services[i][0], line)
-			services[i][1], again = rest, true
 		}
 	}
 	return b.String()
