@@ -35,7 +35,7 @@ standard output when the name is "-".`
 func newTopicCmds() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: "Exit codes of every verb:\n\n" + exitHelp() +
-			"\nWhen the input holds several launches, the last one decides."},
+			"\nWhen the input holds several launches, the last one decides; of servers that ran\nside by side, one that failed."},
 		{Use: "environment", Short: "Variables that shakedown reads", Long: environmentHelp},
 		{Use: "output", Short: "Formats of the report", Long: outputHelp},
 	}

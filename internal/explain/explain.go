@@ -184,8 +184,7 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 	close(ready)
 	<-judged
 	if failed == nil {
-		slices.SortStableFunc(held, func(a, b *launch.Launch) int { return cmp.Compare(a.Files[0].First, b.Files[0].First) })
-		for _, l := range launch.Join(held) {
+		for _, l := range sideBySide(held) {
 			r.judge(l)
 		}
 	}
@@ -196,6 +195,26 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 		return err
 	}
 	return r.err
+}
+
+// sideBySide joins and orders the launches of several servers in one file. The
+// last launch decides; where servers ran side by side, that is one that failed,
+// wherever its lines stand.
+func sideBySide(all []*launch.Launch) []*launch.Launch {
+	slices.SortStableFunc(all, func(a, b *launch.Launch) int { return cmp.Compare(a.Files[0].First, b.Files[0].First) })
+	all = launch.Join(all)
+	weight := func(l *launch.Launch) int {
+		switch {
+		case slices.ContainsFunc(all, func(m *launch.Launch) bool {
+			return m.Files[0].Name == l.Files[0].Name && m.Files[0].First > l.Files[0].First
+		}):
+			return 0 // the server was started again
+		case l.Outcome == finding.OK:
+			return 1
+		}
+		return 2
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *launch.Launch) int { return cmp.Compare(weight(a), weight(b)) })
 }
 
 // scanned is a block on its way from the anchor search to the builder.

@@ -68,7 +68,7 @@ func (j *junit) Handle(m finding.Message) error {
 
 func (j *junit) add(l *launch) {
 	v := newView(l, j.opt.Files)
-	c := testcase{Name: fmt.Sprintf("launch %d, lines %s", v.N, v.Lines), Class: v.Engine}
+	c := testcase{Name: strings.Join(nonEmpty(fmt.Sprintf("launch %d", v.N), writerOf(firstFile(v)), "lines "+v.Lines), ", "), Class: v.Engine}
 	switch v.Tone {
 	case good:
 		c.Output = v.Headline

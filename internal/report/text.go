@@ -111,6 +111,8 @@ func (t *text) row(r row) {
 	where := r.Lines
 	if len(t.opt.Files) > 1 {
 		where = newPlaces(t.opt.Files).name(r.File) + ":" + where
+	} else if writer := writerOf(r.File); writer != "" {
+		where = term.CutStart(writer, maxFileName) + ":" + where
 	}
 	t.p.section(fmt.Sprintf("%5d", r.N))
 	t.p.cells("", r.What, where, t.toned(r.Tone))

@@ -173,6 +173,9 @@ func newView(l *launch, files []string) view {
 	v.Unexplained = unexplained(l, p)
 	v.Drift = drift(l, p)
 	v.Ran = nonEmpty(v.Engine, shortModel(v.Model), v.Hardware, v.Parallel)
+	if len(l.Files) == 1 {
+		v.Ran = nonEmpty(append([]string{writerOf(l.Files[0])}, v.Ran...)...)
+	}
 	if l.CommandFrom != nil {
 		v.From = p.of(*l.CommandFrom)
 	}
@@ -662,12 +665,16 @@ type row struct {
 	What  string // how it ended and its first suspect with the confidence, or the headline
 }
 
+func firstFile(v view) string {
+	if len(v.Files) == 0 {
+		return ""
+	}
+	return v.Files[0]
+}
+
 // newRow makes the row of a view or of its outline.
 func newRow(v view) row {
-	r := row{N: v.N, Lines: v.Lines, Tone: v.Tone, What: v.Headline}
-	if len(v.Files) > 0 {
-		r.File = v.Files[0]
-	}
+	r := row{N: v.N, File: firstFile(v), Lines: v.Lines, Tone: v.Tone, What: v.Headline}
 	for _, s := range firstOf(slices.Concat(v.Suspects, v.Latent), 1) {
 		ended := v.Headline
 		if v.Tone == bad { // where a failure came is told with the launch itself

@@ -53,6 +53,14 @@ func mixedFile(names []string) string {
 	return common
 }
 
+// writerOf is the writer in the name file[writer], or nothing.
+func writerOf(file string) string {
+	if at := strings.LastIndexByte(file, '['); at > 0 && strings.HasSuffix(file, "]") {
+		return file[at+1 : len(file)-1]
+	}
+	return ""
+}
+
 // of is the position of a piece of evidence.
 func (p places) of(e finding.Evidence) string {
 	if e.Kind != "" && e.Kind != "log" && e.File != "" && e.Line == 0 {
