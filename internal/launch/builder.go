@@ -393,6 +393,16 @@ func (b *Builder) engineNow() *engine.Engine {
 	return b.guess
 }
 
+// says tells whether a line has something to say by itself: the skeleton of a
+// traceback stands for its exception.
+func says(c logstream.Class) bool {
+	switch c {
+	case logstream.ClassTraceback, logstream.ClassChain, logstream.ClassFrame, logstream.ClassSource:
+		return false
+	}
+	return true
+}
+
 // record keeps what one line says.
 func (b *Builder) record(c *lineContext, ws []sighting) {
 	l := b.cur
@@ -417,7 +427,7 @@ func (b *Builder) record(c *lineContext, ws []sighting) {
 			ruled = true
 		}
 	}
-	if c.class != logstream.ClassFrame && c.class != logstream.ClassSource && (c.sign || c.p.Level >= logstream.Error) && logstream.IsErrorLike(c.p, c.text) {
+	if says(c.class) && (c.sign || c.p.Level >= logstream.Error) && logstream.IsErrorLike(c.p, c.text) {
 		l.errorLine(b, c, known, ruled)
 	}
 }

@@ -85,7 +85,22 @@ func (b *Block) Time(i int) []byte { return b.Lines[i].time.of(b.raw) }
 // Origin returns who wrote line i according to the wrapper (compose service, pod
 // and container, journald unit), or nothing. Lines of several processes may be
 // mixed in one stream.
-func (b *Block) Origin(i int) []byte { return b.Lines[i].origin.of(b.raw) }
+func (b *Block) Origin(i int) []byte {
+	origin := b.Lines[i].origin.of(b.raw)
+	if bytes.IndexByte(origin, '\x1b') < 0 {
+		return origin
+	}
+	plain := make([]byte, 0, len(origin)) // stern colours pod and container
+	for at := 0; at < len(origin); {
+		if after := skipColour(origin, at); after > at {
+			at = after
+			continue
+		}
+		plain = append(plain, origin[at])
+		at++
+	}
+	return plain
+}
 
 // Share makes part a block with the text of b and no lines. Lines of b that are
 // appended to it keep their meaning. It must not be released, and not be used

@@ -246,6 +246,7 @@ func FuzzReader(f *testing.F) {
 		"\xff\xfea\x00\n\x00",
 		dockerLog, criLog, gcpLog, composeLog, quotedLog, markdownLog, notebookLog, journalLog,
 		fluentLog, journalJSON, lokiLog, sternLog, srunLog, foldedLog(),
+		sternPodsLog, sternColourLog, kubetailLog, podmanLog, journalFullLog, journalMonotonicLog, logcliLog,
 	} {
 		f.Add([]byte(seed), 40, true)
 		f.Add([]byte(seed), 0, false)

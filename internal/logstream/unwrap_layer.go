@@ -2,6 +2,7 @@ package logstream
 
 import (
 	"bytes"
+	"unicode"
 )
 
 // layer is one kind of wrapper.
@@ -54,6 +55,7 @@ var layers = []layer{
 	{name: "cloudwatch", split: splitLogStream, grouped: true},
 	{name: "cloudwatch", split: splitCloudWatch},
 	{name: "timestamps", split: splitTimestamp},
+	{name: "loki", split: splitLabels, grouped: true},
 	{name: "compose", split: splitCompose, aligned: true},
 	{name: "quote", split: splitQuote},
 	{name: "ipynb", split: splitJSONString},
@@ -293,19 +295,25 @@ func hasForm(b []byte, form string) bool {
 	return true
 }
 
-const monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec"
+const (
+	monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	dayNames   = "MonTueWedThuFriSatSun"
+)
 
 // splitJournald reads a line of journalctl or syslog:
 //
 //	Nov 29 13:46:47 host vllm[123]: text
 //	2025-11-29T13:46:47+0000 host vllm[123]: text
+//	Sat 2025-11-29 13:46:47 UTC host vllm.service[123]: text
+//	[ 1234.567890] host vllm[123]: text
 //
 // The journal replaces a line with control characters, such as a progress bar, by
 // "[101B blob data]"; that is no text of the server.
 func splitJournald(line []byte) (parts, bool) {
-	n, needPID := syslogTimeLen(line), false
+	n := syslogTimeLen(line)
+	time, needPID := span{0, int32(n)}, n == 0
 	if n == 0 {
-		n, needPID = timestampLen(line), true
+		time, n = journalTime(line)
 	}
 	if n == 0 || n == len(line) || line[n] != ' ' {
 		return parts{}, false
@@ -322,7 +330,7 @@ func splitJournald(line []byte) (parts, bool) {
 	end := start + unit
 	p := parts{
 		text:   from(line, min(end+2, len(line))),
-		time:   span{0, int32(n)},
+		time:   time,
 		origin: span{int32(n + 1), int32(end)},
 	}
 	if isBlob(p.text.of(line)) {
@@ -364,25 +372,67 @@ func syslogTimeLen(b []byte) int {
 	return i
 }
 
+// journalTime finds the leading time of the forms of journalctl that syslog does
+// not have, and returns where what stands around it ends, 0 when there is none.
+// The weekday is no part of the time, which must sort as text.
+func journalTime(b []byte) (span, int) {
+	if n := timestampLen(b); n > 0 {
+		return span{0, int32(n)}, n
+	}
+	if len(b) > 0 && b[0] == '[' {
+		c := cursor{b: b, i: 1}
+		c.spaces()
+		seconds := c.word(isDigit)
+		if len(seconds) == 0 || !c.byte('.') || len(c.word(isDigit)) == 0 || !c.byte(']') {
+			return span{}, 0
+		}
+		return span{1, int32(c.i - 1)}, c.i
+	}
+	const form = " 0000-00-00 00:00:00"
+	if len(b) < 3+len(form) || !hasForm(b[3:], form) {
+		return span{}, 0
+	}
+	if i := bytes.Index([]byte(dayNames), b[:3]); i < 0 || i%3 != 0 {
+		return span{}, 0
+	}
+	c := cursor{b: b, i: 3 + len(form)}
+	if c.byte('.') {
+		c.word(isDigit)
+	}
+	end := c.i
+	zone := func(c byte) bool { return 'A' <= c && c <= 'Z' || isDigit(c) || c == '+' || c == '-' }
+	if !c.byte(' ') || len(c.word(zone)) == 0 {
+		return span{}, 0
+	}
+	return span{4, int32(end)}, c.i
+}
+
 func isBlob(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("[")) && bytes.HasSuffix(text, []byte(" blob data]")) && len(text) < 32
 }
 
 // splitCompose reads a line of docker compose logs (or docker service logs), with
-// or without colour. Progress bars lack the name.
+// or without colour, or of podman-compose, which puts the name between brackets.
+// Progress bars lack the name. A server's own level between brackets is in capitals.
 //
 //	vllm-1  | text
+//	[vllm]  | text
 func splitCompose(line []byte) (parts, bool) {
 	start := skipColour(line, 0)
-	end := start
-	for end < len(line) && isNameByte(line[end]) {
-		end++
+	c := cursor{b: line, i: start}
+	bracket := c.byte('[')
+	name := span{start: int32(c.i)}
+	word := c.word(isNameByte)
+	name.end = int32(c.i)
+	if len(word) == 0 || bracket && (!c.byte(']') || bytes.IndexFunc(word, unicode.IsLower) < 0) {
+		return parts{}, false
 	}
+	end := c.i
 	bar := end
 	for bar < len(line) && line[bar] == ' ' {
 		bar++
 	}
-	if end == start || bar == end || bar == len(line) || line[bar] != '|' {
+	if bar == end || bar == len(line) || line[bar] != '|' {
 		return parts{}, false
 	}
 	text := skipColour(line, bar+1)
@@ -396,7 +446,7 @@ func splitCompose(line []byte) (parts, bool) {
 	if resetLater {
 		text = skipColour(line, text)
 	}
-	return parts{text: from(line, text), origin: span{int32(start), int32(end)}, column: bar - start}, true
+	return parts{text: from(line, text), origin: name, column: bar - start}, true
 }
 
 // skipColour returns the position after the colour sequence at i, if there is one.

@@ -103,6 +103,30 @@ not wrapped
 		"infer-7d9c5b8f6d-x2k4p vllm two\n" +
 		"infer-7d9c5b8f6d-x2k4p vllm\n" +
 		"infer-7d9c5b8f6d-x2k4p vllm three\n"
+	// Two pods whose names were hidden, as stern -A shows them in colour.
+	sternColourLog = "\x1b[92m+\x1b[0m \x1b[36mprod\x1b[0m \x1b[36mvllm-7c9d8-abcde\x1b[0m › \x1b[90mvllm\x1b[0m\n" +
+		"\x1b[36mprod\x1b[0m \x1b[36mvllm-7c9d8-abcde\x1b[0m \x1b[90mvllm\x1b[0m one\n" +
+		"\x1b[36mprod\x1b[0m \x1b[32mvllm-7c9d8-fghij\x1b[0m \x1b[90mvllm\x1b[0m   two\n" +
+		sternColourTail + sternColourTail + sternColourTail +
+		"\x1b[31m-\x1b[0m \x1b[36mprod\x1b[0m \x1b[36mvllm-7c9d8-abcde\x1b[0m › \x1b[90mvllm\x1b[0m\n"
+	sternColourTail = "\x1b[36mprod\x1b[0m \x1b[36mvllm-7c9d8-abcde\x1b[0m \x1b[90mvllm\x1b[0m x\n" +
+		"\x1b[36mprod\x1b[0m \x1b[32mvllm-7c9d8-fghij\x1b[0m \x1b[90mvllm\x1b[0m y\n"
+	sternPodsLog = "vllm-7c9d8-abcde vllm one\nvllm-7c9d8-fghij vllm two\n" +
+		"vllm-7c9d8-abcde vllm   three\nvllm-7c9d8-fghij vllm four\n" +
+		"vllm-7c9d8-abcde vllm\nvllm-7c9d8-fghij vllm six\n" +
+		"vllm-7c9d8-abcde vllm seven\nvllm-7c9d8-fghij vllm eight\n"
+	kubetailLog = "[infer-7d9c5b8f6d-x2k4p] one\n[infer-7d9c5b8f6d-x2k4p]   two\n[infer-7d9c5b8f6d-x2k4p]\n" +
+		"\x1b[32m[infer-7d9c5b8f6d-x2k4p]\x1b[39m four\n"
+	podmanLog      = "\x1b[1;32m[vllm]   |\x1b[0m one\n[router] | two\n[vllm]   |   three\n[vllm]   |\n[vllm]   | [1/2] five\n"
+	journalFullLog = "Wed 2026-04-29 23:59:59 UTC gpu-17 vllm[1810]: one\n" +
+		"Thu 2026-04-30 00:00:00.123456 +03 gpu-17 vllm@1.service[1810]:   two\n" +
+		"Thu 2026-04-30 00:00:01 CEST gpu-17 kernel: three\n"
+	journalMonotonicLog = "[ 4000.123456] gpu-17 vllm[1810]: one\n[14000.123456] gpu-17 vllm[1810]:   two\n" +
+		"[14001.123456] gpu-17 kernel: three\n"
+	logcliLog = "2026-05-03T08:11:00Z {app=\"vllm\",pod=\"vllm-0\"} one\n" +
+		"2026-05-03T08:11:01Z {app=\"vllm\", container=\"vllm\", level=\"info\", pod=\"vllm-0\"}   two\n" +
+		"2026-05-03T08:11:02Z {app=\"a \\\"b\\\" }\",pod=\"vllm-0\"} three\n" +
+		"2026-05-03T08:11:03Z {app=\"vllm\",pod=\"vllm-0\"}\n"
 	srunLog = " 0: [2026-04-16 10:31:19 TP0] a\n10: Traceback\n 0:   b\n10: c\n 0: d\n10: e\n 0: \n10:\n" +
 		"srun: error: node1: task 10: Exited with exit code 1\n"
 )
@@ -251,12 +275,50 @@ func TestUnwrap(t *testing.T) {
 			{No: 6, Text: "three", Origin: "infer-7d9c5b8f6d-x2k4p vllm"},
 		}},
 		{"stern", strings.Repeat("\x1b[36minfer-0\x1b[0m \x1b[90mvllm\x1b[0m one\n", 4), []got{
-			{No: 1, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"}, {No: 2, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"},
-			{No: 3, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"}, {No: 4, Text: "one", Origin: "infer-0\x1b[0m \x1b[90mvllm"},
+			{No: 1, Text: "one", Origin: "infer-0 vllm"}, {No: 2, Text: "one", Origin: "infer-0 vllm"},
+			{No: 3, Text: "one", Origin: "infer-0 vllm"}, {No: 4, Text: "one", Origin: "infer-0 vllm"},
 		}},
 		{"stern", strings.Repeat("[infer-0 vllm] one\n", 4), []got{
 			{No: 1, Text: "one", Origin: "infer-0 vllm"}, {No: 2, Text: "one", Origin: "infer-0 vllm"},
 			{No: 3, Text: "one", Origin: "infer-0 vllm"}, {No: 4, Text: "one", Origin: "infer-0 vllm"},
+		}},
+		{"stern", sternPodsLog, []got{
+			{No: 1, Text: "one", Origin: "vllm-7c9d8-abcde vllm"}, {No: 2, Text: "two", Origin: "vllm-7c9d8-fghij vllm"},
+			{No: 3, Text: "  three", Origin: "vllm-7c9d8-abcde vllm"}, {No: 4, Text: "four", Origin: "vllm-7c9d8-fghij vllm"},
+			{No: 5, Origin: "vllm-7c9d8-abcde vllm"}, {No: 6, Text: "six", Origin: "vllm-7c9d8-fghij vllm"},
+			{No: 7, Text: "seven", Origin: "vllm-7c9d8-abcde vllm"}, {No: 8, Text: "eight", Origin: "vllm-7c9d8-fghij vllm"},
+		}},
+		{"stern", sternColourLog, []got{
+			{No: 1, Origin: "prod vllm-7c9d8-abcde › vllm"},
+			{No: 2, Text: "one", Origin: "prod vllm-7c9d8-abcde vllm"}, {No: 3, Text: "  two", Origin: "prod vllm-7c9d8-fghij vllm"},
+			{No: 4, Text: "x", Origin: "prod vllm-7c9d8-abcde vllm"}, {No: 5, Text: "y", Origin: "prod vllm-7c9d8-fghij vllm"},
+			{No: 6, Text: "x", Origin: "prod vllm-7c9d8-abcde vllm"}, {No: 7, Text: "y", Origin: "prod vllm-7c9d8-fghij vllm"},
+			{No: 8, Text: "x", Origin: "prod vllm-7c9d8-abcde vllm"}, {No: 9, Text: "y", Origin: "prod vllm-7c9d8-fghij vllm"},
+			{No: 10, Origin: "prod vllm-7c9d8-abcde › vllm"},
+		}},
+		{"stern", kubetailLog, []got{
+			{No: 1, Text: "one", Origin: "infer-7d9c5b8f6d-x2k4p"}, {No: 2, Text: "  two", Origin: "infer-7d9c5b8f6d-x2k4p"},
+			{No: 3, Origin: "infer-7d9c5b8f6d-x2k4p"}, {No: 4, Text: "four", Origin: "infer-7d9c5b8f6d-x2k4p"},
+		}},
+		{"compose", podmanLog, []got{
+			{No: 1, Text: "one", Origin: "vllm"}, {No: 2, Text: "two", Origin: "router"}, {No: 3, Text: "  three", Origin: "vllm"},
+			{No: 4, Origin: "vllm"}, {No: 5, Text: "[1/2] five", Origin: "vllm"},
+		}},
+		{"journald", journalFullLog, []got{
+			{No: 1, Text: "one", Time: "2026-04-29 23:59:59", Origin: "gpu-17 vllm[1810]"},
+			{No: 2, Text: "  two", Time: "2026-04-30 00:00:00.123456", Origin: "gpu-17 vllm@1.service[1810]"},
+			{No: 3, Text: "three", Time: "2026-04-30 00:00:01", Origin: "gpu-17 kernel"},
+		}},
+		{"journald", journalMonotonicLog, []got{
+			{No: 1, Text: "one", Time: " 4000.123456", Origin: "gpu-17 vllm[1810]"},
+			{No: 2, Text: "  two", Time: "14000.123456", Origin: "gpu-17 vllm[1810]"},
+			{No: 3, Text: "three", Time: "14001.123456", Origin: "gpu-17 kernel"},
+		}},
+		{"timestamps+loki", logcliLog, []got{
+			{No: 1, Text: "one", Time: "2026-05-03T08:11:00Z", Origin: "vllm-0"},
+			{No: 2, Text: "  two", Time: "2026-05-03T08:11:01Z", Origin: "vllm-0"},
+			{No: 3, Text: "three", Time: "2026-05-03T08:11:02Z", Origin: "vllm-0"},
+			{No: 4, Time: "2026-05-03T08:11:03Z", Origin: "vllm-0"},
 		}},
 		{"srun", srunLog, []got{
 			{No: 1, Text: "[rank0]: [2026-04-16 10:31:19 TP0] a", Origin: "0"}, {No: 2, Text: "[rank10]: Traceback", Origin: "10"},
@@ -304,6 +366,14 @@ func TestUnwrapLeavesServerLines(t *testing.T) {
 		"names that are no pods":      strings.Repeat("llama-server slot update: x\n", 9),
 		"a few lines of a pod":        log + strings.Repeat("infer-0 vllm one\n", 9),
 		"a date of Ray":               strings.Repeat("2025-04-16 10:35:25,967\tINFO worker.py:1841 -- Connected\n", 9),
+		"ranks between brackets":      strings.Repeat("[rank-0] x\n[rank-1] x\n", 9),
+		"levels between brackets":     strings.Repeat("[INFO] | x\n", 9),
+		"a date and a level":          strings.Repeat("2026-04-16 info x\n", 9),
+		"a trace of a shell":          strings.Repeat("+ infer-0 vllm x\n", 9),
+		"the kernel's ring buffer":    strings.Repeat("[ 1234.567890] NVRM: GPU 0000:01:00.0: Xid\n", 9),
+		"a weekday and a message":     strings.Repeat("Thu 2026-04-30 01:00:00 UTC INFO server: x\n", 9),
+		"metrics":                     strings.Repeat("vllm:num_requests{model_name=\"m\"} 1.0\n", 9),
+		"dictionaries":                strings.Repeat("{\"a\": 1} x\n", 9),
 		"an empty array as a message": strings.Repeat(`{"MESSAGE":[]}`+"\n", 9),
 	} {
 		r := NewReader(strings.NewReader(in), ReaderOptions{})
