@@ -12,6 +12,7 @@ import (
 	"shakedown/internal/explain"
 	"shakedown/internal/flags"
 	"shakedown/internal/logstream"
+	"shakedown/internal/redact"
 	"shakedown/internal/term"
 )
 
@@ -24,9 +25,10 @@ func runExplain(ctx context.Context, o *explainOptions) error {
 	if o.follow {
 		return runFollow(ctx, o, in)
 	}
+	secrets := redact.NewSecrets()
 	names := make([]string, len(in.Sources))
 	for i, src := range in.Sources {
-		names[i] = src.Name
+		names[i] = secrets.Text(src.Name)
 	}
 	out, err := newSinks(o, names)
 	if err != nil {

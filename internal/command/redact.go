@@ -276,6 +276,21 @@ type place struct {
 // assigned finds NAME=value and "--name value" in text around a command.
 var assigned = regexp.MustCompile(`(--?[A-Za-z][A-Za-z0-9_-]*[ =]|[A-Za-z_][A-Za-z0-9_]*=)("[^"]*"|'[^']*'|[^\s"';]+)`)
 
+// named are the notations of a field with a text as its value: JSON, JSON in a
+// quoted word, a Python dictionary, an HTTP header with or without a scheme. The
+// header's value may be several cookies; behind a colon without space, a path is
+// that of a volume.
+var named = []*regexp.Regexp{
+	regexp.MustCompile(`"([A-Za-z][\w.-]*)"\s*:\s*"((?:[^"\\]|\\.)+)"`),
+	regexp.MustCompile(`\\"([A-Za-z][\w.-]*)\\"\s*:\s*\\"([^"\\]+)\\"`),
+	regexp.MustCompile(`'([A-Za-z][\w.-]*)'\s*:\s*'([^']+)'`),
+	regexp.MustCompile(`(?:^|[\s"'=])([A-Za-z][\w-]*): +(?:(?i:bearer|basic|token) +)?([^\s"'$;][^\s"';]*(?:; *[\w.-]+=[^\s"';]*)*)`),
+	regexp.MustCompile(`(?:^|[\s"'=])([A-Za-z][\w-]*):([^/\s"'$;][^\s"';]*)`),
+}
+
+// authScheme is what precedes a secret that is a reference already.
+var authScheme = regexp.MustCompile(`^(?i:bearer|basic|token)$`)
+
 // find returns the secrets in a text, in order; they may overlap.
 func (h *hider) find(text string) []place {
 	var found []place
@@ -295,10 +310,21 @@ func (h *hider) find(text string) []place {
 			found = append(found, place{m[4], m[5], name})
 		}
 	}
+	if strings.Contains(text, ":") { // most words have none, and matching is slow
+		for _, notation := range named {
+			for _, m := range notation.FindAllStringSubmatchIndex(text, -1) {
+				// Quotes alone are those of a shell around a reference.
+				name, value := text[m[2]:m[3]], strings.Trim(text[m[4]:m[5]], `"'`)
+				if redact.SecretName(name) && value != "" && !strings.HasPrefix(value, "$") && !authScheme.MatchString(value) {
+					found = append(found, place{m[4], m[5], name})
+				}
+			}
+		}
+	}
 	for _, p := range redact.SecretsIn(text) {
 		found = append(found, place{p[0], p[1], "SECRET"})
 	}
-	slices.SortFunc(found, func(a, b place) int { return cmp.Or(a.begin-b.begin, b.end-a.end) })
+	slices.SortStableFunc(found, func(a, b place) int { return cmp.Or(a.begin-b.begin, b.end-a.end) })
 	return found
 }
 

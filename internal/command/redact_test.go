@@ -25,6 +25,16 @@ HF_TOKEN="$MINE" vllm serve m --api-key "${KEY}" --hf-token "$HF_TOKEN_2"`},
 		{"proxy", "x.sh", "HTTPS_PROXY=" + proxy + " vllm serve m --header 'Bearer abcDEF123'", `# Secrets are left out. Set first: SECRET, SECRET_2
 HTTPS_PROXY=http://amy:"$SECRET"@proxy:3128 vllm serve m \
   --header 'Bearer '"$SECRET_2"`},
+		{"header", "x.sh", "vllm serve m --header 'X-Api-Key: velvet7' --header 'Authorization: Basic YWJj' --header Cookie:a=1 -v secrets:/run/secrets", `# Secrets are left out. Set first: X_API_KEY, AUTHORIZATION, COOKIE
+vllm serve m --header 'X-Api-Key: '"$X_API_KEY" \
+  --header 'Authorization: Basic '"$AUTHORIZATION" --header Cookie:"$COOKIE" \
+  -v secrets:/run/secrets`},
+		{"JSON", "x.sh", `vllm serve m --kv '{"a":"x", "password": "velvet7","eos_token":"e"}' --hf "{\"api_key\":\"otter8\"}"`,
+			`# Secrets are left out. Set first: PASSWORD, API_KEY
+vllm serve m --kv '{"a":"x", "password": "'"$PASSWORD"'","eos_token":"e"}' \
+  --hf '{"api_key":"'"$API_KEY"'"}'`},
+		{"URL", "x.sh", "vllm serve m --otlp 'https://o.example/?n=1&sig=velvet7'", `# Secrets are left out. Set first: SECRET
+vllm serve m --otlp 'https://o.example/?n=1&sig='"$SECRET"`},
 		{"inside a script", "x.sh", "bash -c 'export HF_TOKEN=hf_abcdef; login --token hf_other; vllm serve m'", `# Secrets are left out. Set first: HF_TOKEN, TOKEN
 HF_TOKEN="$HF_TOKEN" TOKEN="$TOKEN" \
   bash -c 'export HF_TOKEN="$HF_TOKEN"; login --token "$TOKEN"; vllm serve m'`},
@@ -100,9 +110,9 @@ ExecStart=vllm serve m --api-key ${API_KEY}`},
 // TestRedactedRuns reads the redacted script back with its variables set: it is
 // the command that was given.
 func TestRedactedRuns(t *testing.T) {
-	given := parseOne(t, "x.sh", "HTTPS_PROXY=http://amy:velvet@proxy vllm serve m --api-key 'k 1' k2 --hf-token=hf_abcdef --note 'is hf_abcdef'")
+	given := parseOne(t, "x.sh", "HTTPS_PROXY=http://amy:velvet@proxy vllm serve m --api-key 'k 1' k2 --hf-token=hf_abcdef --note 'is hf_abcdef' --header 'X-Api-Key: k3' --kv '{\"password\":\"k4\"}'")
 	printed := given.Redacted().Script()
-	again := parseOne(t, "x.sh", "SECRET=velvet; API_KEY='k 1'; API_KEY_2=k2; HF_TOKEN=hf_abcdef\n"+printed)
+	again := parseOne(t, "x.sh", "SECRET=velvet; API_KEY='k 1'; API_KEY_2=k2; HF_TOKEN=hf_abcdef; X_API_KEY=k3; PASSWORD=k4\n"+printed)
 	if diff := cmp.Diff(given.Argv(), again.Argv()); diff != "" {
 		t.Errorf("%s\n%s", diff, printed)
 	}

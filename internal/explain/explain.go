@@ -95,7 +95,7 @@ func (o *Options) prepare(h finding.Handler) (*run, *launch.Index, launch.Told, 
 	if err != nil {
 		return nil, nil, told, err
 	}
-	r := &run{opt: *o, base: base, h: h, secrets: redact.NewSecrets()}
+	r := &run{opt: *o, base: base, h: h, secrets: redact.NewSecrets(), harmless: map[string]bool{}}
 	return r, index, told, h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: o.ToolVersion})
 }
 
@@ -124,12 +124,13 @@ func (o *Options) told() (launch.Told, error) {
 }
 
 type run struct {
-	opt     Options
-	base    *knowledge.Base
-	h       finding.Handler
-	secrets *redact.Redactor
-	res     Result
-	err     error // first error of the handler
+	opt      Options
+	base     *knowledge.Base
+	h        finding.Handler
+	secrets  *redact.Redactor
+	harmless map[string]bool // strings without secrets, for clean
+	res      Result
+	err      error // first error of the handler
 }
 
 // read goes through the sources. The launches of one source are judged as soon

@@ -222,6 +222,29 @@ func TestGivenCommand(t *testing.T) {
 	}
 }
 
+// TestNoSecrets: keys in values, in quoted lines and in the name of the file are
+// in no message.
+func TestNoSecrets(t *testing.T) {
+	const key = "hf_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefgh"
+	log := strings.Replace(sglCommand, "--tp", `--trace 'https://otel.example/?token=velvet7' --kv '{"password":"otter88"}' --header 'X-Api-Key: heron99' --tp`, 1) +
+		sglStart + orcaNeeds + sglSigquit
+	opt := explain.Options{Rules: []fs.FS{orcaRules}, Sources: []logstream.Source{source("node-"+key+".log", log)}}
+	s, _ := run(t, opt)
+	if r := of[*finding.FindingMsg](s)[0].Remedies[0]; !strings.Contains(r.Script, "$X_API_KEY") {
+		t.Errorf("script %s", r.Script)
+	}
+	if m := of[*finding.LaunchMsg](s)[0]; !slices.Equal(m.Files, []string{"node-<token>.log"}) {
+		t.Errorf("files %q", m.Files)
+	}
+	for _, line := range s.lines {
+		for _, secret := range []string{key, "velvet7", "otter88", "heron99"} {
+			if strings.Contains(string(line), secret) {
+				t.Errorf("%s is shown: %s", secret, line)
+			}
+		}
+	}
+}
+
 // TestTold: engine, version and GPU of a paste that does not say them.
 func TestTold(t *testing.T) {
 	opt := one("ValueError: no such whale\n")

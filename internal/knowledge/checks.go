@@ -25,6 +25,11 @@ var checks = map[string]check{
 	"not-survived": func(e *eval, c *candidate) bool {
 		return c.lead() != nil && !e.survived(c.lead())
 	},
+	// Nothing before the lead shows that the server has failed: what ends after
+	// that is ended by the server itself.
+	"first-failure": func(e *eval, c *candidate) bool {
+		return c.lead() != nil && (e.l.FailSeq < 0 || c.lead().Seq <= e.l.FailSeq)
+	},
 	// The launch shows NaN or Inf at the sampler.
 	"symptom-nan": func(e *eval, _ *candidate) bool {
 		for r, re := range e.events {

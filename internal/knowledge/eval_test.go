@@ -147,6 +147,8 @@ lines: [{anchor: probability tensor contains}]
 		{"before-ready", nil, start + sglReady + orcaNeeds, false},
 		{"not-survived", nil, start + orcaNeeds + sglSigquit, true},
 		{"not-survived", nil, start + orcaNeeds + sglLoaded, false},
+		{"first-failure", nil, start + orcaNeeds + sglSigquit, true},
+		{"first-failure", nil, start + sglSigquit + orcaNeeds, false},
 		{"symptom-nan", nil, start + sglReady + orcaNeeds + assertNaN, true},
 		{"symptom-nan", nil, start + sglReady + orcaNeeds + sglSigquit, false},
 		{"sm12x", sm12x(fact.GPUSM, "12.0"), start + orcaNeeds, true},

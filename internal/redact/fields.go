@@ -58,8 +58,9 @@ func (r *Redactor) kindOf(name string) kind {
 var nothing = wordSet("none null nil true false unset empty undefined required optional str")
 
 // harmless says that a secret's value is none: absent, a placeholder, or a
-// reference to a variable.
+// reference to a variable, also where a shell's quotes stand in front of it.
 func harmless(v string) bool {
+	v = strings.TrimLeft(v, `"'`)
 	return nothing[strings.ToLower(v)] || strings.Trim(v, "*") == "" || strings.HasPrefix(v, "$") || isPlaceholder(v)
 }
 
@@ -77,8 +78,13 @@ func (r *Redactor) fields(s string, open *span) (string, *span) {
 	}
 	var b strings.Builder
 	done := 0
+	keys := "" // the flag whose values go on at i
 	for i := start; i < len(s); {
-		at, name, sep := fieldAt(s, i)
+		at, name, sep := anotherKey(s, i, keys), keys, byte(' ')
+		keys = ""
+		if at < 0 {
+			at, name, sep = fieldAt(s, i)
+		}
 		if at < 0 {
 			break
 		}
@@ -97,6 +103,9 @@ func (r *Redactor) fields(s string, open *span) (string, *span) {
 			b.WriteString(s[done:f.at])
 			b.WriteString(text)
 			done, i = end, end
+			if sep == ' ' && severalKeys[strings.ToLower(name)] {
+				keys = name
+			}
 		}
 	}
 	if done == 0 {
@@ -104,6 +113,35 @@ func (r *Redactor) fields(s string, open *span) (string, *span) {
 	}
 	b.WriteString(s[done:])
 	return b.String(), nil
+}
+
+// severalKeys are flags that take several secrets (vLLM).
+var severalKeys = wordSet("api-key api_key")
+
+// anotherKey is where a further value of the flag begins, behind a value that
+// ends at i; -1 when none follows. A plain lower-case word is prose.
+func anotherKey(s string, i int, flag string) int {
+	if flag == "" {
+		return -1
+	}
+	behind := skipQuote(s, i)
+	at := skipSeparators(s, behind)
+	word := skipQuote(s, at)
+	if at == behind || word == len(s) || s[word] == '-' {
+		return -1
+	}
+	if word > at {
+		return at
+	}
+	bare := s[at:]
+	if n := strings.IndexAny(bare, valueEnd); n >= 0 {
+		bare = bare[:n]
+	}
+	end := at + len(bare)
+	if strings.Trim(bare, letters) == "" || end < len(s) && s[end] == '>' { // "2>" redirects
+		return -1
+	}
+	return at
 }
 
 // fieldAt finds the next name of a field from i on: before "=" or ":", or a

@@ -77,11 +77,21 @@ var tokenShapes = []struct {
 var (
 	bearer      = regexp.MustCompile(`(?i)\bbearer  *([A-Za-z0-9._~+/=-]{8,})`)
 	urlPassword = regexp.MustCompile(`://[^/\s:@<>'"]*:([^/\s@<>'"]+)@`)
+	urlQuery    = regexp.MustCompile(`[?&]([A-Za-z][A-Za-z0-9_.-]*)=([^&#\s'"<>\\,;()\[\]{}]+)`)
 )
 
+// queryNames are parameters of URLs that hold secrets there, and in other places
+// mean other things.
+var queryNames = wordSet("token key auth pass pwd sig signature x_goog_signature")
+
+// secretQuery says whether a parameter of a URL holds a secret.
+func secretQuery(name string) bool {
+	return queryNames[strings.ReplaceAll(strings.ToLower(name), "-", "_")] || SecretName(name)
+}
+
 // SecretsIn returns the places of secrets that give themselves away without a
-// name: tokens with a known shape, what follows "Bearer", passwords of accounts
-// in URLs. They are byte offsets (begin, end), in order and apart.
+// field name: tokens with a known shape, what follows "Bearer", passwords of
+// accounts and parameters in URLs. They are byte offsets (begin, end), in order and apart.
 func SecretsIn(s string) [][2]int {
 	var found [][2]int
 	for _, t := range tokenShapes {
@@ -98,6 +108,13 @@ func SecretsIn(s string) [][2]int {
 	}
 	if strings.Contains(s, "://") && strings.Contains(s, "@") {
 		found = append(found, groupsOf(urlPassword, s, func(word string) bool { return !harmless(word) })...)
+	}
+	if strings.Contains(s, "://") && strings.Contains(s, "?") {
+		for _, m := range urlQuery.FindAllStringSubmatchIndex(s, -1) {
+			if secretQuery(s[m[2]:m[3]]) && !harmless(s[m[4]:m[5]]) {
+				found = append(found, [2]int{m[4], m[5]})
+			}
+		}
 	}
 	if len(found) < 2 {
 		return found

@@ -148,11 +148,21 @@ func (r *Redactor) logHosts(s string) string {
 // 6762 appendix G, RFC 9476, and those that clouds and clusters use).
 var internalEnds = []string{".local", ".internal", ".lan", ".corp", ".intranet", ".home.arpa", ".svc", ".localdomain", ".compute.amazonaws.com"}
 
-var internal = regexp.MustCompile(`(?i)(^|[^A-Za-z0-9_./<>-])((?:[a-z0-9][a-z0-9-]*\.)+(?:local|internal|lan|corp|intranet|home\.arpa|svc|localdomain|compute\.amazonaws\.com))($|[^A-Za-z0-9_.(<>-]|\.$|\.\s)`)
+// internalName matches a name with such an end, and what may stand before it.
+const internalName = `(?i)(^|[^A-Za-z0-9_./<>-])((?:[a-z0-9][a-z0-9-]*\.)+(?:local|internal|lan|corp|intranet|home\.arpa|svc|localdomain|compute\.amazonaws\.com))`
+
+var internal = regexp.MustCompile(internalName + `($|[^A-Za-z0-9_.(<>-]|\.$|\.\s)`)
+
+// composed is such a name in the name of a container in front of a line of
+// docker compose.
+var composed = regexp.MustCompile(internalName + `([-_][\w.-]* +\|(?: |$))`)
 
 func (r *Redactor) internalHosts(s string) string {
 	for _, end := range internalEnds {
 		if strings.Contains(s, end) {
+			if strings.Contains(s, " |") {
+				s = replaceGroups(composed, s, func(g []string) string { return g[1] + r.host(g[2]) + g[3] })
+			}
 			return replaceGroups(internal, s, func(g []string) string { return g[1] + r.host(g[2]) + g[3] })
 		}
 	}
