@@ -20,7 +20,7 @@ func (o *outputOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.redact, "redact", false, "clean the report of secrets, names, addresses and prompts")
 	f.StringVar(&o.color, "color", string(term.Auto), "`WHEN` to use colour: auto, always or never")
-	f.IntVar(&o.width, "width", 0, "lay out for `N` columns; 0: as wide as the terminal")
+	f.IntVar(&o.width, "width", 0, "lay out for `N` columns, 60 to 120; 0: as wide as the terminal")
 	_ = cmd.RegisterFlagCompletionFunc("color",
 		cobra.FixedCompletions([]cobra.Completion{string(term.Auto), string(term.Always), string(term.Never)}, cobra.ShellCompDirectiveNoFileComp))
 }
