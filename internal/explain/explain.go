@@ -204,18 +204,21 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 func sideBySide(all []*launch.Launch) []*launch.Launch {
 	slices.SortStableFunc(all, func(a, b *launch.Launch) int { return cmp.Compare(a.Files[0].First, b.Files[0].First) })
 	all = launch.Join(all)
+	last := make(map[string]*launch.Launch) // of each server
+	for _, l := range all {
+		last[l.Files[0].Name] = l
+	}
 	weight := func(l *launch.Launch) int {
 		switch {
-		case slices.ContainsFunc(all, func(m *launch.Launch) bool {
-			return m.Files[0].Name == l.Files[0].Name && m.Files[0].First > l.Files[0].First
-		}):
+		case last[l.Files[0].Name] != l:
 			return 0 // the server was started again
 		case l.Outcome == finding.OK:
 			return 1
 		}
 		return 2
 	}
-	return slices.SortedStableFunc(slices.Values(all), func(a, b *launch.Launch) int { return cmp.Compare(weight(a), weight(b)) })
+	slices.SortStableFunc(all, func(a, b *launch.Launch) int { return cmp.Compare(weight(a), weight(b)) })
+	return all
 }
 
 // scanned is a block on its way from the anchor search to the builder.
