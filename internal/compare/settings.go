@@ -41,15 +41,17 @@ type pair struct {
 	good, bad *finding.SettingMsg
 }
 
-// pairs lists the settings in the order of BAD, then those of GOOD alone.
+// pairs lists the settings in the order of BAD, then those of GOOD alone. Of a
+// name that a report tells twice the first counts.
 func (c *comparer) pairs() []pair {
 	var out []pair
 	for i := range c.bad.Settings {
-		s := &c.bad.Settings[i]
-		out = append(out, pair{s.Name, setting(c.good, s.Name), s})
+		if s := &c.bad.Settings[i]; setting(c.bad, s.Name) == s {
+			out = append(out, pair{s.Name, setting(c.good, s.Name), s})
+		}
 	}
 	for i := range c.good.Settings {
-		if s := &c.good.Settings[i]; setting(c.bad, s.Name) == nil {
+		if s := &c.good.Settings[i]; setting(c.good, s.Name) == s && setting(c.bad, s.Name) == nil {
 			out = append(out, pair{s.Name, s, nil})
 		}
 	}

@@ -179,9 +179,6 @@ func newView(l *launch, files []string) view {
 	if l.CommandFrom != nil {
 		v.From = p.of(*l.CommandFrom)
 	}
-	for _, s := range l.symptoms {
-		v.Symptoms = append(v.Symptoms, newItem(s.Title, "", s.Evidence, p))
-	}
 	for _, n := range l.notIt {
 		it := newItem(n.Title, n.Why, n.Evidence, p)
 		it.Suspicious = l.suspicious(n.Evidence)
@@ -199,7 +196,10 @@ func newView(l *launch, files []string) view {
 // are rows and nothing else.
 func outline(l *launch, p places) view {
 	v := view{N: l.N, Tone: toneOf(l), Headline: headline(l), Files: l.Files, Lines: fmt.Sprintf("%d-%d", l.FirstLine, l.LastLine)}
-	v.addFindings(l, p)
+	for _, s := range l.symptoms {
+		v.Symptoms = append(v.Symptoms, newItem(s.Title, "", s.Evidence, p))
+	}
+	v.addFindings(l, p) // which adds symptoms that follow from others
 	return v
 }
 
