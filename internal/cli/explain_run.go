@@ -25,17 +25,22 @@ func runExplain(ctx context.Context, o *explainOptions) error {
 	if o.follow {
 		return runFollow(ctx, o, in)
 	}
-	secrets := redact.NewSecrets()
-	names := make([]string, len(in.Sources))
-	for i, src := range in.Sources {
-		names[i] = secrets.Text(src.Name)
-	}
-	out, err := newSinks(o, names)
+	out, err := newSinks(o, sourceNames(in.Sources))
 	if err != nil {
 		return err
 	}
 	res, err := explain.Run(ctx, in, out)
 	return finishExplain(out, res, err)
+}
+
+// sourceNames are the names to show, without the keys that they may hold.
+func sourceNames(sources []logstream.Source) []string {
+	secrets := redact.NewSecrets()
+	names := make([]string, len(sources))
+	for i, src := range sources {
+		names[i] = secrets.Text(src.Name)
+	}
+	return names
 }
 
 // input opens nothing yet: sources are opened by the use case.

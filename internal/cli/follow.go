@@ -8,7 +8,6 @@ import (
 	"shakedown/internal/explain"
 	"shakedown/internal/finding"
 	"shakedown/internal/launch"
-	"shakedown/internal/redact"
 	"shakedown/internal/term"
 )
 
@@ -17,7 +16,7 @@ import (
 func runFollow(ctx context.Context, o *explainOptions, in explain.Options) error {
 	status := term.NewStatus(o.world.Stderr, term.Detect(o.world.Stderr, o.world.Env, term.When(o.color)))
 	defer status.Clear()
-	names := []string{redact.NewSecrets().Text(in.Sources[0].Name)}
+	names := sourceNames(in.Sources)
 	out, err := newSinks(o, names)
 	if err != nil {
 		return err

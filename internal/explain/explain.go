@@ -152,6 +152,13 @@ func (r *run) read(ctx context.Context, index *launch.Index, told launch.Told) e
 	return r.err
 }
 
+// judgeAlone judges a launch of which no other file tells a part.
+func (r *run) judgeAlone(l *launch.Launch) {
+	for _, one := range launch.Join([]*launch.Launch{l}) {
+		r.judge(one)
+	}
+}
+
 // waiting bounds the launches that are read and not judged yet.
 const waiting = 16
 
@@ -165,11 +172,7 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 			if failed != nil {
 				continue // the reader must not wait for ever
 			}
-			failed = recovered(func() {
-				for _, one := range launch.Join([]*launch.Launch{l}) {
-					r.judge(one)
-				}
-			})
+			failed = recovered(func() { r.judgeAlone(l) })
 		}
 	}()
 	var held []*launch.Launch // of several servers in one file: parts of one launch, maybe
@@ -260,9 +263,7 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 		rd := logstream.NewReader(rc, logstream.ReaderOptions{})
 		for {
 			s := reuse(used)
-			if p := recovered(func() { s.blk, s.err = rd.Next() }); p != nil {
-				s.err = p
-			}
+			s.blk, s.err = nextBlock(rd)
 			err := s.err
 			if err != nil {
 				s.done <- struct{}{}
@@ -296,6 +297,14 @@ func scan(ctx context.Context, src logstream.Source, index *launch.Index, b *lau
 		}
 	}
 	return ctx.Err()
+}
+
+// nextBlock reads a block; a panic of the reader is an error.
+func nextBlock(rd *logstream.Reader) (blk *logstream.Block, err error) {
+	if p := recovered(func() { blk, err = rd.Next() }); p != nil {
+		return nil, p
+	}
+	return blk, err
 }
 
 func reuse(used <-chan *scanned) *scanned {

@@ -27,8 +27,8 @@ const settle = 3 * time.Second
 // Follow explains one growing source until ctx is cancelled or the source
 // ends. A launch is judged when the next one begins, or when it has ended and
 // the log has been quiet for a while; several servers in one log are judged each
-// by itself, for the others may still come up. Reading is live: lines count as soon as
-// they are complete. The other contracts are those of Run.
+// by itself, for the others may still come up. Reading is live: lines count as
+// soon as they are complete. The other contracts are those of Run.
 func Follow(ctx context.Context, opt Options, h finding.Handler, w Watcher) (Result, error) {
 	if len(opt.Sources) != 1 {
 		return Result{}, fmt.Errorf("follow: want one source, got %d", len(opt.Sources))
@@ -68,9 +68,7 @@ type follower struct {
 }
 
 func (f *follower) judged(l *launch.Launch) {
-	for _, one := range launch.Join([]*launch.Launch{l}) {
-		f.run.judge(one)
-	}
+	f.run.judgeAlone(l)
 	if f.watcher.Judged != nil && f.run.err == nil {
 		f.run.err = f.watcher.Judged()
 	}
@@ -83,11 +81,7 @@ func (f *follower) read(ctx context.Context, rd *logstream.Reader) error {
 	go func() {
 		defer close(blocks)
 		for {
-			var blk *logstream.Block
-			var err error
-			if p := recovered(func() { blk, err = rd.Next() }); p != nil {
-				err = p
-			}
+			blk, err := nextBlock(rd)
 			if err != nil {
 				failed <- err
 				return

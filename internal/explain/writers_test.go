@@ -1,26 +1,13 @@
-package explain
+package explain_test
 
 import (
-	"context"
-	"io"
 	"strings"
 	"testing"
 
+	"shakedown/internal/explain"
 	"shakedown/internal/finding"
 	"shakedown/internal/logstream"
 )
-
-// recorder keeps the files of the launches in their order.
-type recorder struct{ files []string }
-
-func (r *recorder) Handle(m finding.Message) error {
-	if l, ok := m.(*finding.LaunchMsg); ok {
-		r.files = append(r.files, strings.Join(l.Files, "+")+" "+string(l.Outcome))
-	}
-	return nil
-}
-
-func (*recorder) Close() error { return nil }
 
 // TestSideBySide: of servers that share a log, one that failed decides, wherever
 // its lines stand.
@@ -45,14 +32,13 @@ func TestSideBySide(t *testing.T) {
 	}
 	services := map[string][]string{"good-1": good, "evil-1": bad}
 	for _, log := range []string{mixed(services, "good-1", "evil-1"), mixed(services, "evil-1", "good-1")} {
-		var rec recorder
-		src := logstream.Source{Name: "all.log", Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil }}
-		res, err := Run(t.Context(), Options{Sources: []logstream.Source{src}}, &rec)
-		if err != nil {
-			t.Fatal(err)
+		out, res := run(t, explain.Options{Sources: []logstream.Source{source("all.log", log)}})
+		var files []string
+		for _, l := range of[*finding.LaunchMsg](out) {
+			files = append(files, strings.Join(l.Files, "+")+" "+string(l.Outcome))
 		}
 		want := "all.log[good-1] ok, all.log[evil-1] failed"
-		if got := strings.Join(rec.files, ", "); got != want || res.Last == Healthy {
+		if got := strings.Join(files, ", "); got != want || res.Last == explain.Healthy {
 			t.Errorf("got %s (verdict %d), want %s", got, res.Last, want)
 		}
 	}
