@@ -9,6 +9,8 @@
 // behaviour that needs a clock, a file or a network.
 package finding
 
+import "strings"
+
 // SchemaVersion is the version of the JSON contract. It grows only when an old
 // reader would misunderstand a new stream.
 const SchemaVersion = "1"
@@ -302,6 +304,19 @@ type ComparisonMsg struct {
 	Equal      int      `json:"equal"`                 // settings, facts and milestones that are the same in both
 	Dropped    int      `json:"dropped"`               // differences of what differs between any two launches
 	Notes      []string `json:"notes"`                 // reservations that hold for the whole comparison
+}
+
+// WriterFile is the name under which the lines of one writer of a file are shown
+// when several servers share it: all.log[decode-1].
+func WriterFile(file, writer string) string { return file + "[" + writer + "]" }
+
+// SplitWriterFile takes such a name apart; writer is empty for the name of a
+// whole file.
+func SplitWriterFile(name string) (file, writer string) {
+	if at := strings.LastIndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
+		return name[:at], name[at+1 : len(name)-1]
+	}
+	return name, ""
 }
 
 // Weight says what a difference means.

@@ -83,9 +83,7 @@ func (b *Builder) Block(blk *logstream.Block, hits Hits) {
 	for i := range blk.Lines {
 		ln := &blk.Lines[i]
 		first := h
-		for h < len(hits) && hits[h].end <= ln.End {
-			h++
-		}
+		h = hits.through(h, ln.End)
 		if ln.Start == ln.End {
 			if b.inTrace || b.dump != nil {
 				b.blank(ln.No)

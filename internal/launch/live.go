@@ -48,7 +48,7 @@ func (w *Writers) Live() (v Live, ok bool) { return w.last.builder.Live() }
 // CutEnded cuts the launches that have ended.
 func (w *Writers) CutEnded() {
 	for _, wr := range w.all {
-		if v, ok := wr.builder.Live(); ok && v.Ended {
+		if l := wr.builder.cur; l != nil && l.ended() {
 			wr.builder.Cut()
 		}
 	}

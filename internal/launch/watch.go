@@ -277,6 +277,14 @@ type hit struct {
 // Hits are the anchors found in one block, in order.
 type Hits []hit
 
+// through is the place behind the hits from h on that end in a line up to end.
+func (hits Hits) through(h int, end int32) int {
+	for h < len(hits) && hits[h].end <= end {
+		h++
+	}
+	return h
+}
+
 // Scan finds the anchors of one block. It may run in several goroutines.
 func (x *Index) Scan(data []byte, into Hits) Hits {
 	into = into[:0]

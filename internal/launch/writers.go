@@ -3,6 +3,7 @@ package launch
 import (
 	"bytes"
 
+	"shakedown/internal/finding"
 	"shakedown/internal/logstream"
 )
 
@@ -107,16 +108,14 @@ func (w *Writers) meet(blk *logstream.Block, hits Hits) (named bool) {
 	return named
 }
 
-func (w *Writers) named(name []byte) string { return w.file + "[" + string(name) + "]" }
+func (w *Writers) named(name []byte) string { return finding.WriterFile(w.file, string(name)) }
 
 // eachLine calls f with each line of a block and the anchors in it.
 func eachLine(blk *logstream.Block, hits Hits, f func(i int, hits Hits)) {
 	h := 0
 	for i := range blk.Lines {
 		from := h
-		for h < len(hits) && hits[h].end <= blk.Lines[i].End {
-			h++
-		}
+		h = hits.through(h, blk.Lines[i].End)
 		f(i, hits[from:h])
 	}
 }

@@ -19,7 +19,7 @@ import (
 type places struct {
 	named bool            // positions name the file
 	clash map[string]bool // base names that more than one file has
-	mixed string          // what all names begin with when one file mixes the writers [a], [b] ...
+	mixed string          // the file that all names are writers of: file[a], file[b] ...
 }
 
 // newPlaces takes lists of names, that of the launch last.
@@ -40,25 +40,23 @@ func newPlaces(lists ...[]string) places {
 	return p
 }
 
-// mixedFile is the common start of the names file[a], file[b] ..., or nothing.
+// mixedFile is the file that all names are writers of, or nothing.
 func mixedFile(names []string) string {
 	common := ""
 	for i, name := range names {
-		at := strings.LastIndexByte(name, '[')
-		if at <= 0 || !strings.HasSuffix(name, "]") || i > 0 && name[:at+1] != common {
+		file, writer := finding.SplitWriterFile(name)
+		if writer == "" || i > 0 && file != common {
 			return ""
 		}
-		common = name[:at+1]
+		common = file
 	}
 	return common
 }
 
 // writerOf is the writer in the name file[writer], or nothing.
-func writerOf(file string) string {
-	if at := strings.LastIndexByte(file, '['); at > 0 && strings.HasSuffix(file, "]") {
-		return file[at+1 : len(file)-1]
-	}
-	return ""
+func writerOf(name string) string {
+	_, writer := finding.SplitWriterFile(name)
+	return writer
 }
 
 // of is the position of a piece of evidence.
@@ -84,8 +82,8 @@ func (p places) at(file string, line int) string {
 const maxFileName = 28
 
 func (p places) name(file string) string {
-	if writer, ok := strings.CutPrefix(file, p.mixed); ok && p.mixed != "" {
-		return term.CutStart(strings.TrimSuffix(writer, "]"), maxFileName)
+	if whole, writer := finding.SplitWriterFile(file); writer != "" && whole == p.mixed {
+		return term.CutStart(writer, maxFileName)
 	}
 	if base := path.Base(file); !p.clash[base] {
 		file = base
