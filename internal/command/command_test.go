@@ -262,6 +262,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(filepath.Ext(file), string(text))
 	}
 	f.Add(".sh", "A=1 vllm serve $X 'a b' >l &")
+	f.Add(".service", "[Service]\nExe\x00cStart=-/opt/vllm serve m\nExecStart=A\x00B=/opt/vllm serve m\n")
 	f.Fuzz(func(t *testing.T, ending, text string) {
 		all, err := Parse("f"+ending, []byte(text))
 		if err != nil {

@@ -131,8 +131,8 @@ func build(words []Word, parse func(script Word) []Command) (Command, bool) {
 	if len(words) == 0 {
 		return Command{}, false
 	}
-	if _, _, ok := cutAssignment(words[0]); ok {
-		return Command{}, false // a quoted name like this would print as an assignment
+	if _, _, ok := cutAssignment(words[0]); ok || strings.ContainsRune(words[0].Text, 0) {
+		return Command{}, false // a quoted name like this would print as an assignment; none holds a NUL
 	}
 	for i := range words {
 		if i > 0 && !launchers[base(words[0].Text)] {
