@@ -35,7 +35,7 @@ var layers = []layer{
 		why:  "the vocabularies are what everything else agrees on, so they stand on the standard library alone",
 	},
 	{
-		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan"},
+		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan/..."},
 		deny:   append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		except: addresses,
 		why:    "judging is pure: the same facts give the same findings, without a network, a process or an output format",
@@ -47,7 +47,7 @@ var layers = []layer{
 		why:    "reading does not judge, and reading a log opens no connection and starts no process",
 	},
 	{
-		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact"},
+		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact", "internal/hardware", "internal/hfconfig"},
 		deny:   []string{module + "/..."},
 		except: own("flags/..."), // its tables have a folder of their own
 		why:    "leaves: everybody may use them because they use nobody",

@@ -58,7 +58,8 @@ type tree struct {
 	texts    map[string][]byte     // every file that is no binary, by path
 }
 
-// skipped are folders that are not ours to judge, by name.
+// skipped are folders that are not ours to judge, by name; .git is a file in a
+// second working tree.
 var skipped = []string{".git", "dist"}
 
 func load(t *testing.T) *tree {
@@ -68,10 +69,10 @@ func load(t *testing.T) *tree {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() {
-			if slices.Contains(skipped, d.Name()) {
-				return fs.SkipDir
-			}
+		switch ours := !slices.Contains(skipped, d.Name()); {
+		case d.IsDir() && !ours:
+			return fs.SkipDir
+		case d.IsDir() || !ours:
 			return nil
 		}
 		return tr.add(name)

@@ -34,6 +34,7 @@ func newRootCmd(w *World) *cobra.Command {
 	root.AddCommand(
 		newExplainCmd(w, runExplain),
 		newDiffCmd(w, runDiff),
+		newPlanCmd(w, runPlan),
 		newRedactCmd(w, runRedact),
 		newRulesCmd(w, rulesRuns{list: runRulesList, show: runRulesShow, test: runRulesTest}),
 		newVersionCmd(w, runVersion),

@@ -1,0 +1,41 @@
+// Package all is the table of the engines whose choices can be planned. The
+// table is explicit: nothing registers itself.
+package all
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"shakedown/internal/plan"
+)
+
+// Engine is what an engine's resolver offers.
+type Engine struct {
+	Name     string
+	Resolve  func(plan.Case) plan.Result
+	Versions func() []string // releases whose steps were read, oldest first
+}
+
+// List holds every engine with a resolver.
+var List = []Engine{}
+
+// UnknownEngineError says that an engine has no resolver.
+type UnknownEngineError struct{ Name string }
+
+func (e *UnknownEngineError) Error() string {
+	var names []string
+	for _, known := range List {
+		names = append(names, known.Name)
+	}
+	return fmt.Sprintf("no plan for engine %q: the engines with a plan are %s", e.Name, strings.Join(names, ", "))
+}
+
+// Find returns the engine of a name, or an *UnknownEngineError.
+func Find(name string) (*Engine, error) {
+	i := slices.IndexFunc(List, func(e Engine) bool { return e.Name == name })
+	if i < 0 {
+		return nil, &UnknownEngineError{Name: name}
+	}
+	return &List[i], nil
+}
