@@ -25,6 +25,7 @@ func runExplain(ctx context.Context, o *explainOptions) error {
 	if o.follow {
 		return runFollow(ctx, o, in)
 	}
+	in.Listed = o.listed()
 	out, err := newSinks(o, sourceNames(in.Sources))
 	if err != nil {
 		return err

@@ -67,6 +67,15 @@ func newSinks(o *explainOptions, files []string) (*sinks, error) {
 	return s, err
 }
 
+// listed is the number of launches at either end of a long input that the
+// outputs show; 0 when one of them shows all.
+func (o *explainOptions) listed() int {
+	if o.json || o.junit != "" {
+		return 0
+	}
+	return report.Listed
+}
+
 // addFile adds a document that is written to a file, unless the name is empty
 // or toStdout.
 func (s *sinks) addFile(name string, format func(io.Writer) finding.Handler) error {

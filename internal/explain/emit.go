@@ -17,14 +17,11 @@ import (
 	"shakedown/internal/ledger"
 )
 
-// judge has one launch judged and emits its messages.
-func (r *run) judge(l *launch.Launch) {
+// judge has the n-th launch judged and emits its messages.
+func (r *run) judge(n int, l *launch.Launch) {
 	if r.err != nil {
 		return
 	}
-	r.res.Launches++
-	n := r.res.Launches
-	l.Infer()
 	book := ledger.Build(l, ledger.Told{Command: r.opt.Command, Flags: r.opt.Flags})
 	j := r.base.Judge(knowledge.Input{Launch: l, Ledger: book})
 	temper(l, book, j)

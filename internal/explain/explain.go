@@ -36,12 +36,16 @@ type Options struct {
 	Command     *command.Command // the launch command, when the user gave it
 	Flags       *flags.Table     // the flags of this very release, from its own --help
 	ToolVersion string
+	// Listed spares work on a long history: of more launches than this only the
+	// first and the last so many are judged, and the last one before these that
+	// failed. The others are counted. 0: all are judged.
+	Listed int
 }
 
 // Result is what the caller needs for the exit code.
 type Result struct {
 	Launches int
-	Findings int
+	Findings int     // of the launches that were judged
 	Last     Verdict // of the last launch
 }
 
@@ -130,6 +134,7 @@ type run struct {
 	secrets  *redact.Redactor
 	harmless map[string]bool // strings without secrets, for clean
 	res      Result
+	late     late
 	err      error // first error of the handler
 }
 
@@ -147,15 +152,16 @@ func (r *run) read(ctx context.Context, index *launch.Index, told launch.Told) e
 		}
 	}
 	for _, l := range launch.Join(held) {
-		r.judge(l)
+		r.next(l)
 	}
+	r.finish()
 	return r.err
 }
 
-// judgeAlone judges a launch of which no other file tells a part.
-func (r *run) judgeAlone(l *launch.Launch) {
+// alone takes a launch of which no other file tells a part.
+func (r *run) alone(l *launch.Launch) {
 	for _, one := range launch.Join([]*launch.Launch{l}) {
-		r.judge(one)
+		r.next(one)
 	}
 }
 
@@ -172,7 +178,7 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 			if failed != nil {
 				continue // the reader must not wait for ever
 			}
-			failed = recovered(func() { r.judgeAlone(l) })
+			failed = recovered(func() { r.alone(l) })
 		}
 	}()
 	var held []*launch.Launch // of several servers in one file: parts of one launch, maybe
@@ -188,9 +194,12 @@ func (r *run) readOne(ctx context.Context, src logstream.Source, index *launch.I
 	close(ready)
 	<-judged
 	if failed == nil {
-		for _, l := range sideBySide(held) {
-			r.judge(l)
-		}
+		failed = recovered(func() {
+			for _, l := range sideBySide(held) {
+				r.next(l)
+			}
+			r.finish()
+		})
 	}
 	if failed != nil {
 		return failed

@@ -162,6 +162,32 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestListed: of a long history the launches at both ends and the last failure
+// between them are judged, with the numbers they have among all.
+func TestListed(t *testing.T) {
+	var log strings.Builder
+	for n := 1; n <= 8; n++ {
+		rest := sglReady + sglServed
+		if n == 4 {
+			rest = orcaNeeds + sglSigquit
+		}
+		log.WriteString(strings.ReplaceAll(sglCommand+sglStart+rest, " 10:", fmt.Sprintf(" 1%d:", n)))
+	}
+	opt := one(log.String())
+	opt.Listed = 2
+	s, res := run(t, opt)
+	var got []int
+	for _, m := range of[*finding.LaunchMsg](s) {
+		got = append(got, m.N)
+	}
+	if want := []int{1, 2, 4, 7, 8}; !slices.Equal(got, want) || res.Launches != 8 || res.Last != explain.Healthy {
+		t.Errorf("launches %v of %d judged, want %v of 8", got, res.Launches, want)
+	}
+	if f := of[*finding.FindingMsg](s); len(f) == 0 || f[0].Launch != 4 {
+		t.Errorf("findings %+v, want those of launch 4", f)
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	for _, tc := range []struct {
 		name, log string

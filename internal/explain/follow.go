@@ -47,6 +47,7 @@ func Follow(ctx context.Context, opt Options, h finding.Handler, w Watcher) (Res
 	f.writers = launch.NewWriters(index, src.Name, told, f.judged)
 	err = f.read(ctx, logstream.NewReader(rc, logstream.ReaderOptions{Live: true}))
 	f.writers.Close()
+	r.finish()
 	switch {
 	case err != nil:
 		return r.res, fmt.Errorf("%s: %w", src.Name, err)
@@ -68,7 +69,7 @@ type follower struct {
 }
 
 func (f *follower) judged(l *launch.Launch) {
-	f.run.judgeAlone(l)
+	f.run.alone(l)
 	if f.watcher.Judged != nil && f.run.err == nil {
 		f.run.err = f.watcher.Judged()
 	}

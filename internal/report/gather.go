@@ -4,13 +4,18 @@ import (
 	"shakedown/internal/finding"
 )
 
+// Listed is how many launches text, Markdown and HTML reports look at: of a
+// longer stream, they need no more than the first and the last so many, and the
+// last one that failed.
+const Listed = 12
+
 // Bounds of what is kept, so that an input with any number of launches, or a
-// launch with any number of messages, needs bounded memory.
+// launch with any number of messages, needs bounded memory. Of more than Listed
+// launches only one is kept in detail.
 const (
-	maxDetailed = 12   // more launches than this: only one is kept in detail
-	maxEdge     = 5    // launches listed at the start and at the end of a long table
-	maxOfKind   = 2000 // messages of one kind in one launch
-	maxErrors   = 100
+	maxEdge   = 5    // launches listed at the start and at the end of a long table
+	maxOfKind = 2000 // messages of one kind in one launch
+	maxErrors = 100
 )
 
 // launch is all that the stream says of one launch.
@@ -95,11 +100,12 @@ func (l *launch) failed() bool { return !l.healthy() && l.Outcome != finding.Sto
 // digest is a whole stream in bounded memory.
 type digest struct {
 	gatherer
-	opt   Options
-	first []row // the first launches
-	last  []row // the launches after these, of which only the last are kept
-	total int
-	kept  []*launch // launches in detail: all of them, or the one that matters
+	opt    Options
+	first  []row // the first launches
+	last   []row // the launches after these, of which only the last are kept
+	total  int
+	newest int       // number of the newest launch
+	kept   []*launch // launches in detail: all of them, or the one that matters
 }
 
 func newDigest(opt Options) *digest {
@@ -110,16 +116,20 @@ func newDigest(opt Options) *digest {
 }
 
 func (d *digest) keep(l *launch) {
-	d.total++
+	if d.newest == 0 {
+		d.newest = l.N - 1
+	}
+	d.total += l.N - d.newest // a stream may leave launches out that are not listed
+	d.newest = l.N
 	r := newRow(outline(l, newPlaces(d.opt.Files, l.Files)))
-	if len(d.first) < maxDetailed {
+	if len(d.first) < Listed {
 		d.first = append(d.first, r)
 	} else {
 		d.last = append(d.last, r)
 		d.last = d.last[max(0, len(d.last)-maxEdge):]
 	}
 	d.kept = append(d.kept, l)
-	if d.total > maxDetailed {
+	if d.total > Listed {
 		d.kept = []*launch{mostTelling(d.kept)}
 	}
 }
@@ -146,7 +156,7 @@ func (d *digest) views() []view {
 // rows returns the table of launches: those to list, and how many between the
 // first and the last of them are left out.
 func (d *digest) rows() (head []row, left int, tail []row) {
-	if d.total <= maxDetailed {
+	if d.total <= Listed {
 		return d.first, 0, nil
 	}
 	all := append(d.first[maxEdge:len(d.first):len(d.first)], d.last...)

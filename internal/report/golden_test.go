@@ -146,8 +146,29 @@ func TestManyLaunches(t *testing.T) {
 	if len(head) != maxEdge || left != 490 || len(tail) != maxEdge || tail[0].N != 496 || tail[4].N != 500 {
 		t.Errorf("table: %d, %d left out, %d: %+v", len(head), left, len(tail), tail)
 	}
-	if len(d.first)+len(d.last) > maxDetailed+maxEdge {
+	if len(d.first)+len(d.last) > Listed+maxEdge {
 		t.Errorf("%d rows kept", len(d.first)+len(d.last))
+	}
+}
+
+// TestLeftOut checks that launches that a stream leaves out are counted, and
+// that the report does not need them.
+func TestLeftOut(t *testing.T) {
+	all := restarts(500)
+	var few []finding.Message
+	n := 0
+	for _, m := range all {
+		if l, ok := m.(*finding.LaunchMsg); ok {
+			n = l.N
+		}
+		if n <= Listed || n > 500-Listed {
+			few = append(few, m)
+		}
+	}
+	for name, make := range map[string]func(io.Writer, Options) finding.Handler{"text": NewText, "markdown": NewMarkdown, "html": NewHTML} {
+		if diff := cmp.Diff(render(t, make, Options{}, all), render(t, make, Options{}, few)); diff != "" {
+			t.Errorf("%s needs the launches in between:\n%s", name, diff)
+		}
 	}
 }
 
