@@ -1,0 +1,190 @@
+package sglang
+
+import "slices"
+
+// attention chooses the attention backend where nothing did before, and what
+// the chosen one forces.
+func (s *state) attention() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if p := s.Get("prefill_attention_backend"); p != nil && s.Is("decode_attention_backend", p) {
+		s.because("SGL-ATTN-BOTH", byCoupling, "prefill and decode agree", "prefill_attention_backend", "decode_attention_backend")
+		s.Set("attention_backend", p)
+	}
+	if s.Nil("attention_backend") {
+		s.defaultAttention(m)
+	}
+	if err := s.torchAttention(); err != nil {
+		return err
+	}
+	if err := s.nvidiaAttention(m); err != nil {
+		return err
+	}
+	if s.Is("attention_backend", "aiter") && m.contextLen > 8192 {
+		s.because("SGL-MEM-AITER", byCoupling, "aiter needs room for long contexts", "attention_backend", "context_length")
+		s.Set("mem_fraction_static", s.Float("mem_fraction_static")*0.85)
+	}
+	return s.dualChunk(m)
+}
+
+// topkOne is is_no_spec_infer_or_topk_one.
+func (s *state) topkOne() bool {
+	return s.Nil("speculative_eagle_topk") || s.Is("speculative_eagle_topk", 1) && s.Is("page_size", 1, nil)
+}
+
+func (s *state) defaultAttention(m *modelConfig) {
+	s.because("SGL-ATTN-DEFAULT-001", byHardware, "by GPU, kind of attention and speculation", "speculative_eagle_topk", "page_size")
+	backend := ""
+	switch {
+	case m.mla && s.gpu.sm90():
+		backend = "fa3"
+	case m.mla && s.gpu.sm100():
+		backend = "flashinfer"
+	case m.mla && s.gpu.hip:
+		backend = "triton"
+		if n := m.heads(s.Int("tp_size")); n == 128 || n == 16 {
+			backend = "aiter"
+		}
+	case m.mla:
+		backend = "triton"
+	case s.gpu.sm90() && s.topkOne():
+		backend = "fa3"
+	case s.gpu.sm100() && s.topkOne() && (s.Nil("speculative_algorithm") || !s.Nil("speculative_eagle_topk")):
+		backend = "trtllm_mha"
+	case s.gpu.hip:
+		backend = "aiter"
+	default:
+		backend = s.flashinferOr("triton")
+	}
+	s.Set("attention_backend", backend)
+	s.info("Attention backend not specified. Use %s backend by default.", backend)
+}
+
+func (s *state) torchAttention() error {
+	switch s.Str("attention_backend") {
+	case "torch_native":
+		s.because("SGL-GRAPH-ATTN-001", byCoupling, "the backend cannot be captured", "attention_backend")
+		s.Set("disable_cuda_graph", true)
+		s.warn("Cuda graph is disabled because of using torch native attention backend")
+	case "flex_attention":
+		s.because("SGL-GRAPH-ATTN-001", byCoupling, "the backend cannot be captured", "attention_backend")
+		s.Set("disable_cuda_graph", true)
+		s.warn("Cuda graph is disabled because of using torch Flex Attention backend")
+		if !s.Nil("speculative_algorithm") {
+			return assertion("Speculative decoding is currently not supported with Flex Attention backend")
+		}
+	}
+	return nil
+}
+
+// uses says whether attention runs with a backend, at least in decode.
+func (s *state) decodes(backend string) bool {
+	return s.Is("attention_backend", backend) || s.Is("decode_attention_backend", backend)
+}
+
+// pageFor changes the page size to what a backend needs.
+func (s *state) pageFor(size int, line string, args ...any) {
+	s.because("SGL-PAGE-BACKEND-001", byCoupling, "the backend's kernels have pages of their own", "attention_backend")
+	s.warn(line, args...)
+	s.Set("page_size", size)
+}
+
+func (s *state) nvidiaAttention(m *modelConfig) error {
+	if s.decodes("flashmla") {
+		s.pageFor(64, "FlashMLA only supports a page_size of 64, change page_size to 64.")
+	}
+	if s.decodes("cutlass_mla") {
+		s.pageFor(128, "Cutlass MLA only supports a page_size of 128, change page_size to 128.")
+	}
+	if s.decodes("trtllm_mla") {
+		if err := s.trtllmMLA(); err != nil {
+			return err
+		}
+	}
+	if s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha") {
+		if !s.gpu.sm100() {
+			return valueError("TRTLLM MHA backend is only supported on Blackwell GPUs (SM100). Please use a different backend.")
+		}
+		if !s.Is("page_size", 16, 32, 64) {
+			s.pageFor(64, "TensorRT-LLM MHA only supports page_size of 16, 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+		}
+	}
+	if s.Is("attention_backend", "fa3") && s.Is("kv_cache_dtype", "fp8_e5m2") {
+		s.because("SGL-ATTN-FP8-001", byCoupling, "fa3 has no e5m2", "kv_cache_dtype")
+		s.Set("attention_backend", "triton")
+		s.warn("FlashAttention3 only supports fp8_e4m3 if using FP8; Setting attention backend to triton.")
+	}
+	if s.Is("prefill_attention_backend", "fa4") && !m.mla {
+		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
+	}
+	return nil
+}
+
+func (s *state) trtllmMLA() error {
+	if !s.gpu.blackwell() {
+		return valueError("TRTLLM MLA backend is only supported on Blackwell GPUs (SM100/SM12x). Please use a different backend.")
+	}
+	if !s.Is("page_size", 32, 64) {
+		s.pageFor(64, "TensorRT-LLM MLA only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "bf16", "auto") {
+		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, bf16, or auto.")
+	}
+	return nil
+}
+
+func (s *state) dualChunk(m *modelConfig) error {
+	if m.hf.Has("dual_chunk_attention_config") && !s.Is("attention_backend", "dual_chunk_flash_attn") {
+		return valueError("Dual chunk attention is enabled, but attention backend is set to %s. Please set it to 'dual_chunk_flash_attn'.", s.Str("attention_backend"))
+	}
+	if s.Is("attention_backend", "dual_chunk_flash_attn") {
+		s.because("SGL-ATTN-DUALCHUNK", byCoupling, "dual chunk attention excludes both", "attention_backend")
+		s.Set("enable_mixed_chunk", false)
+		s.Set("disable_radix_cache", true)
+		s.warn("Mixed chunk and radix cache are disabled when using dual-chunk flash attention backend")
+	}
+	return nil
+}
+
+// kv4 checks an FP4 KV cache against the attention backends.
+func (s *state) kv4() error {
+	if !s.Is("kv_cache_dtype", "fp4_e2m1") {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if s.gpu.hip {
+		return refuse("RuntimeError", "KV4 is not tested on non-CUDA platforms.")
+	}
+	prefill, decode := s.attentionBackends()
+	if prefill != decode && prefill != "fa4" {
+		s.because("SGL-KV-FP4", byDefault, "prefill and decode backends differ")
+		s.warn("Attention: Using KV4 with PREFILL = %s and DECODE = %s. Compatibility issues are unlikely, but may occur in rare edge cases.", prefill, decode)
+		return nil
+	}
+	what, name, have := "MHA", "attention_backend", s.Str("attention_backend")
+	allowed := []string{"triton", "torch_native", "flex_attention", "trtllm_mha"}
+	if m.mla {
+		what, allowed = "MLA", []string{"cutlass_mla", "flashinfer", "trtllm_mla", "flashmla"}
+	}
+	if prefill == "fa4" {
+		what, name, have = "FA4 "+what, "decode_attention_backend", decode
+		allowed = allowed[:3]
+	}
+	if !slices.Contains(allowed, have) {
+		return assertion("KV4 %s expects %s to be one of %s, but got %s", what, name, pyList(allowed), have)
+	}
+	return nil
+}
+
+func (s *state) pageSize() error {
+	if s.Nil("page_size") {
+		s.because("", byDefault, "pages of one token")
+		s.Set("page_size", 1)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package sglang
+
+// hicache is the hierarchical KV cache.
+func (s *state) hicache() error {
+	if s.Is("hicache_mem_layout", "page_first_direct") && s.Is("hicache_io_backend", "kernel") {
+		s.because("", byCoupling, "this layout is copied directly", "hicache_mem_layout")
+		s.Set("hicache_io_backend", "direct")
+		s.warn("Kernel io backend does not support page first direct layout")
+	}
+	if (s.Bool("enable_hierarchical_cache") || s.Bool("disaggregation_decode_enable_offload_kvcache")) && s.Is("hicache_io_backend", "kernel") {
+		if err := s.hicacheDecode(); err != nil {
+			return err
+		}
+	}
+	if s.Is("hicache_storage_backend", "mooncake") && s.Is("hicache_mem_layout", "layer_first") {
+		s.because("", byCoupling, "Mooncake stores pages", "hicache_storage_backend")
+		if s.Is("hicache_io_backend", "direct") {
+			s.Set("hicache_mem_layout", "page_first_direct")
+		} else {
+			s.Set("hicache_mem_layout", "page_first")
+		}
+		s.warn("Mooncake storage backend does not support layer_first layout, switching to %s layout for %s io backend", s.Str("hicache_mem_layout"), s.Str("hicache_io_backend"))
+	}
+	return nil
+}
+
+// hicacheDecode moves decoding away from fa3, which cannot work with the
+// cache's copy kernels.
+func (s *state) hicacheDecode() error {
+	if _, decode := s.attentionBackends(); decode != "fa3" {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	s.because("SGL-HICACHE-DECODE", byCoupling, "fa3 cannot decode with the cache's copy kernels", "enable_hierarchical_cache")
+	switch {
+	case !s.Nil("decode_attention_backend"):
+		s.Set("hicache_io_backend", "direct")
+		s.warn("FlashAttention3 decode backend is not compatible with hierarchical cache. " +
+			"Setting hicache_io_backend to vanilla I/O, which may lead to suboptimal performance with small page sizes.")
+	case !m.mla:
+		s.Set("decode_attention_backend", s.flashinferOr("triton"))
+	case s.gpu.sm100():
+		s.Set("decode_attention_backend", "flashinfer")
+	default:
+		s.Set("decode_attention_backend", "triton")
+	}
+	return nil
+}
+
+func (s *state) cacheCompatibility() error {
+	if s.Bool("enable_hierarchical_cache") && s.Bool("disable_radix_cache") {
+		return valueError("The arguments enable-hierarchical-cache and disable-radix-cache are mutually exclusive " +
+			"and cannot be used at the same time. Please use only one of them.")
+	}
+	if s.Bool("disaggregation_decode_enable_offload_kvcache") {
+		if !s.Is("disaggregation_mode", "decode") {
+			return valueError("The argument disaggregation-decode-enable-offload-kvcache is only supported for decode side.")
+		}
+		if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) && s.since(r0509) {
+			return valueError("Spec v2 and decode offload kv cache are incompatible and cannot be enabled together.")
+		}
+	}
+	if r := s.Float("swa_full_tokens_ratio"); s.Known("swa_full_tokens_ratio") && (r <= 0 || r > 1) {
+		return valueError("--swa-full-tokens-ratio should be in range (0, 1.0].")
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package sglang
+
+import "strings"
+
+// check is check_server_args: combinations that no step mends.
+func (s *state) check() error {
+	for _, f := range []func() error{s.checkParallel, s.checkLoRA, s.checkCuDNN, s.checkChunks, s.checkMultiplexing, s.checkScheduler} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *state) checkParallel() error {
+	pp, nodes := s.Int("pp_size"), s.Int("nnodes")
+	switch {
+	case nodes == 0 || s.Int("tp_size")*pp%nodes != 0:
+		return assertion("tp_size must be divisible by number of nodes")
+	case pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
+		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding, mixed chunked prefill.")
+	case s.Int("dp_size") > 1 && nodes != 1 && !s.Bool("enable_dp_attention"):
+		return assertion("multi-node data parallel is not supported unless dp attention!")
+	case s.Int("base_gpu_id") < 0:
+		return assertion("base_gpu_id must be non-negative")
+	case s.Int("gpu_id_step") < 1:
+		return assertion("gpu_id_step must be positive")
+	case !s.Is("moe_dense_tp_size", 1, nil):
+		return assertion("moe_dense_tp_size only support 1 and None currently")
+	case strings.Contains(s.Str("served_model_name"), ":"):
+		return assertion("served_model_name cannot contain a colon (':') character. "+
+			"The colon is reserved for the 'model:adapter' syntax used in LoRA adapter specification. "+
+			"Invalid value: '%s'", s.Str("served_model_name"))
+	}
+	return nil
+}
+
+// checkCuDNN refuses multimodal models with torch 2.9.1 and the cuDNN that pip
+// installs with it (check_torch_2_9_1_cudnn_compatibility).
+func (s *state) checkCuDNN() error {
+	if s.envBool("SGLANG_DISABLE_CUDNN_CHECK") || !s.torch291() || s.gpu.hip {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil || !m.multimodal {
+		return err
+	}
+	return refuse("RuntimeError", "CRITICAL WARNING: PyTorch 2.9.1 & CuDNN Compatibility Issue Detected\n"+
+		"--------------------------------------------------------------------------------\n"+
+		"Set SGLANG_DISABLE_CUDNN_CHECK=1 or upgrade cuDNN to 9.15 or newer.")
+}
+
+// torch291 says whether the release pins torch 2.9.1.
+func (s *state) torch291() bool { return s.since(r0506) && !s.since(r0510) }
+
+func (s *state) checkChunks() error {
+	if !s.Nil("speculative_algorithm") && s.Bool("enable_mixed_chunk") {
+		return assertion("enable_mixed_chunk is required for speculative decoding")
+	}
+	chunk, page := s.Int("chunked_prefill_size"), s.Int("page_size")
+	if chunk > 0 && !s.Is("disaggregation_mode", "decode") && page > 0 && chunk%page != 0 {
+		return assertion("chunked_prefill_size must be divisible by page_size")
+	}
+	return nil
+}
+
+func (s *state) checkMultiplexing() error {
+	if !s.Bool("enable_pdmux") {
+		return nil
+	}
+	switch {
+	case s.Int("pp_size") != 1:
+		return assertion("PD-Multiplexing is only supported with pipeline parallelism disabled (pp_size=1).")
+	case s.Int("chunked_prefill_size") != -1:
+		return assertion("PD-Multiplexing is not compatible with chunked prefill.")
+	case !s.Is("disaggregation_mode", "null"):
+		return assertion("PD-Multiplexing is not compatible with disaggregation mode.")
+	case !s.Bool("disable_overlap_schedule"):
+		return assertion("PD-Multiplexing is not compatible with overlap schedule.")
+	}
+	s.because("", byEnvironment, "torch is newer than 2.6")
+	s.warn("WARNING: PD-Multiplexing may experience performance degradation with torch versions > 2.6.x.\n"+
+		"  Current torch version is %s.\n"+
+		"  Please manually install torch 2.6.x.", s.torch())
+	return nil
+}
+
+// torch is the version that the release pins.
+func (s *state) torch() string { return "2.9.1+cu128" }
+
+func (s *state) checkScheduler() error {
+	labels, _ := s.Get("tokenizer_metrics_allowed_custom_labels").([]any)
+	switch {
+	case s.Int("tokenizer_worker_num") <= 0:
+		return assertion("Tokenizer worker num must >= 1")
+	case s.Bool("enable_priority_scheduling") && !s.Is("schedule_policy", "fcfs", "lof"):
+		return assertion("To use priority scheduling, schedule_policy must be 'fcfs' or 'lof'. '%s' is not supported.", s.Str("schedule_policy"))
+	case !s.Nil("multi_item_scoring_delimiter") && !s.Bool("disable_radix_cache"):
+		return assertion("Multi-item scoring requires radix cache to be disabled. Please set --disable-radix-cache when using --multi-item-scoring-delimiter.")
+	case !s.Nil("multi_item_scoring_delimiter") && s.Int("chunked_prefill_size") != -1:
+		return assertion("Multi-item scoring requires chunked prefill to be disabled. Please set --chunked-prefill-size -1 when using --multi-item-scoring-delimiter.")
+	case s.Float("schedule_conservativeness") < 0:
+		return assertion("schedule_conservativeness must be non-negative")
+	case s.Is("model_impl", "mindspore"):
+		return assertion("MindSpore model impl is only supported on Ascend npu.")
+	case s.Str("tokenizer_metrics_custom_labels_header") == "" && len(labels) > 0:
+		return valueError("Please set --tokenizer-metrics-custom-labels-header when setting --tokenizer-metrics-allowed-custom-labels.")
+	case s.Bool("export_metrics_to_file") && s.Nil("export_metrics_to_file_dir"):
+		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
+	case s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
+		return valueError("When enabling two batch overlap, moe_a2a_backend cannot be 'none'.")
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package sglang
+
+func (s *state) disaggregation() error {
+	switch s.Str("disaggregation_mode") {
+	case "decode":
+		if !s.Nil("disaggregation_decode_tp") {
+			return assertion("Cannot set --disaggregation-decode-tp for the decode engine.")
+		}
+		if !s.Nil("disaggregation_decode_dp") {
+			return assertion("Cannot set --disaggregation-decode-dp for the decode engine.")
+		}
+		s.because("SGL-RADIX-PD-002", byCoupling, "a decode server receives its KV cache and keeps no prefixes", "disaggregation_mode")
+		s.Set("disable_radix_cache", true)
+		s.warn("KV cache is forced as chunk cache for decode server")
+	case "prefill":
+		return s.prefillServer()
+	}
+	return nil
+}
+
+func (s *state) prefillServer() error {
+	s.because("SGL-PD-DECODE", byCoupling, "the decode server is taken to be as large as this one", "tp_size", "dp_size")
+	if s.Nil("disaggregation_decode_tp") {
+		s.Set("disaggregation_decode_tp", s.Get("tp_size"))
+	}
+	if s.Nil("disaggregation_decode_dp") {
+		s.Set("disaggregation_decode_dp", s.Get("dp_size"))
+	}
+	s.Set("disaggregation_prefill_pp", s.Get("pp_size"))
+	a, b := s.Int("tp_size"), s.Int("disaggregation_decode_tp")
+	if large, small := max(a, b), min(a, b); small == 0 || large%small != 0 {
+		return assertion("Different tp size is supported only when one tp is multiple of the other. decode_tp=%d, prefill_tp=%d", b, a)
+	}
+	if !s.Bool("enable_piecewise_cuda_graph") {
+		s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
+		s.Set("disable_cuda_graph", true)
+		s.warn("Cuda graph is disabled for prefill server when piecewise cuda graph is not enabled.")
+	}
+	return nil
+}
+
+func (s *state) encoderDisaggregation() error {
+	urls, _ := s.Get("encoder_urls").([]any)
+	switch {
+	case s.Bool("enable_prefix_mm_cache") && !s.Bool("encoder_only"):
+		return valueError("--enable-prefix-mm-cache requires --encoder-only to be enabled")
+	case s.Bool("encoder_only") && s.Bool("language_only"):
+		return valueError("Cannot set --encoder-only and --language-only together")
+	case s.Bool("encoder_only") && !s.Is("disaggregation_mode", "null"):
+		return valueError("Cannot set --encoder-only and --disaggregation-mode prefill/decode together")
+	case s.Bool("language_only") && len(urls) == 0:
+		return valueError("requires at least one encoder urls to be set via --encoder-urls")
+	}
+	mooncake := s.Is("disaggregation_transfer_backend", "mooncake") && !s.Is("disaggregation_mode", "null")
+	if (mooncake || s.Is("encoder_transfer_backend", "mooncake")) && s.Nil("disaggregation_ib_device") {
+		s.because("SGL-COMM-IB-001", byDefault, "Mooncake looks for InfiniBand devices itself")
+		s.warn("No IB devices specified for Mooncake backend, falling back to auto discovery.")
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package sglang
+
+import (
+	"math"
+	"strconv"
+)
+
+// tier is a class of GPUs by memory: prefill chunk and largest CUDA graph batch.
+type tier struct {
+	below                 float64 // MiB
+	chunk, graph, graphTP int     // graphTP: from tensor parallel size 4 on
+}
+
+// tiers of releases from 0.5.6 on.
+var tiers = []tier{
+	{20 << 10, 2048, 8, 8},
+	{35 << 10, 2048, 24, 80},
+	{60 << 10, 4096, 32, 160},
+	{90 << 10, 8192, 256, 512},
+	{160 << 10, 8192, 256, 512},
+	{math.Inf(1), 16384, 512, 512},
+}
+
+func (s *state) tier() tier {
+	for _, t := range tiers {
+		if s.gpu.memoryMiB < t.below {
+			return t
+		}
+	}
+	return tiers[len(tiers)-1]
+}
+
+// gpuMemory sets what follows from the GPU's memory: prefill chunk, CUDA graph
+// batches and the share of memory for weights and KV cache.
+func (s *state) gpuMemory() error {
+	if s.gpu.fromTorch {
+		s.warn("Failed to get GPU memory capacity from nvidia-smi, falling back to torch.cuda.mem_get_info().")
+	}
+	t := s.tier()
+	if s.Nil("chunked_prefill_size") {
+		s.because("SGL-MEM-CHUNK", byHardware, "by the memory of the GPU")
+		s.Set("chunked_prefill_size", t.chunk)
+	}
+	if s.Nil("cuda_graph_max_bs") {
+		s.because("SGL-MEM-GRAPH", byHardware, "by the memory of the GPU and the tensor parallel size", "tp_size")
+		n := t.graph
+		if s.Int("tp_size") >= 4 {
+			n = t.graphTP
+		}
+		s.Set("cuda_graph_max_bs", n)
+	}
+	if err := s.graphSizes(); err != nil {
+		return err
+	}
+	if s.Nil("mem_fraction_static") {
+		if err := s.memFraction(); err != nil {
+			return err
+		}
+	}
+	if _, ok := s.Env("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"); s.Bool("enable_symm_mem") && !ok {
+		s.because("SGL-COMM-SYMM-001", byCoupling, "symmetric memory needs room", "enable_symm_mem")
+		s.SetEnv("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE", "4")
+		s.warn("Symmetric memory is enabled, setting symmetric memory prealloc size to 4GB as default." +
+			"Use environment variable SGLANG_SYMM_MEM_PREALLOC_GB_SIZE to change the prealloc size.")
+	}
+	return nil
+}
+
+// graphSizes lists the batch sizes of the CUDA graphs.
+func (s *state) graphSizes() error {
+	if s.Nil("cuda_graph_bs") {
+		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the batch sizes up to the largest", "cuda_graph_max_bs")
+		s.Set("cuda_graph_bs", s.graphBatches(s.Int("cuda_graph_max_bs")))
+	} else {
+		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the largest of the batch sizes", "cuda_graph_bs")
+		s.Set("cuda_graph_max_bs", largest(s.Get("cuda_graph_bs")))
+	}
+	if !s.Known("piecewise_cuda_graph_max_tokens") {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if s.Nil("piecewise_cuda_graph_max_tokens") {
+		if m.mla {
+			s.because("SGL-GRAPH-PIECEWISE", byModel, "with multi-head latent attention prefill graphs go to 2048 tokens")
+			s.Set("piecewise_cuda_graph_max_tokens", 2048)
+		} else {
+			s.because("SGL-GRAPH-PIECEWISE", byCoupling, "prefill graphs go to the prefill chunk", "chunked_prefill_size")
+			s.Set("piecewise_cuda_graph_max_tokens", s.Get("chunked_prefill_size"))
+		}
+	}
+	if s.Nil("piecewise_cuda_graph_tokens") {
+		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", "piecewise_cuda_graph_max_tokens")
+		s.Set("piecewise_cuda_graph_tokens", piecewiseTokens(s.Int("piecewise_cuda_graph_max_tokens")))
+	}
+	return nil
+}
+
+func largest(list any) int {
+	n := math.MinInt
+	items, _ := list.([]any)
+	for _, e := range items {
+		if i, ok := e.(int); ok {
+			n = max(n, i)
+		}
+	}
+	return n
+}
+
+// stretch is a part of a list of sizes: from, below, by.
+type stretch struct{ from, below, by int }
+
+// sizes puts stretches together and leaves out what is above the limit.
+func sizes(limit int, parts ...stretch) []any {
+	out := []any{}
+	for _, p := range parts {
+		for n := p.from; n < p.below; n += p.by {
+			if n <= limit {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// graphBatches is _generate_cuda_graph_batch_sizes.
+func (s *state) graphBatches(limit int) []any {
+	switch {
+	case s.Bool("disable_cuda_graph_padding"):
+		return sizes(limit, stretch{1, limit + 1, 1})
+	case s.Nil("speculative_algorithm"):
+		return sizes(limit, stretch{1, 3, 1}, stretch{4, 13, 4}, stretch{16, 257, 8}, stretch{272, 512, 16}, stretch{512, limit + 1, 32})
+	}
+	return sizes(limit, stretch{1, 9, 1}, stretch{10, 33, 2}, stretch{40, 65, 4}, stretch{72, 257, 8}, stretch{272, limit + 1, 16})
+}
+
+// piecewiseTokens is _generate_piecewise_cuda_graph_tokens.
+func piecewiseTokens(limit int) []any {
+	return sizes(limit, stretch{4, 33, 4}, stretch{48, 257, 16}, stretch{288, 513, 32}, stretch{576, 1025, 64},
+		stretch{1280, 4097, 256}, stretch{4608, limit + 1, 512})
+}
+
+// memFraction is the share of GPU memory for weights and KV cache: what
+// activations, graphs and parallelism do not need.
+func (s *state) memFraction() error {
+	reserved := 512.0
+	chunk := s.Int("chunked_prefill_size")
+	if chunk <= 0 {
+		chunk = s.Int("max_prefill_tokens")
+	}
+	reserved += float64(max(chunk, 2048)) * 1.5
+	graph := s.Float("cuda_graph_max_bs")
+	reserved += graph * 2
+	reserved += s.Float("tp_size") * s.Float("pp_size") / 8 * 1024
+	if s.Bool("enable_dp_attention") {
+		reserved += graph * s.Float("dp_size") * 3
+		if graph > 300 {
+			reserved += graph * s.Float("dp_size") * 1.5
+		}
+	}
+	if s.Bool("enable_piecewise_cuda_graph") {
+		tokens, _ := s.Get("piecewise_cuda_graph_tokens").([]any)
+		reserved += float64(len(tokens)) * 8
+	}
+	if s.gpu.memoryMiB > 60<<10 {
+		reserved = max(reserved, 10<<10)
+	}
+	switch s.Str("speculative_algorithm") {
+	case "", "NGRAM":
+	case "STANDALONE":
+		reserved += 6 << 10
+	default:
+		reserved += 2 << 10
+	}
+	s.because("SGL-MEM-FRACTION", byHardware, "what activations, CUDA graphs and parallelism leave of the GPU's memory",
+		"chunked_prefill_size", "cuda_graph_max_bs", "tp_size")
+	s.Set("mem_fraction_static", round3((s.gpu.memoryMiB-reserved)/s.gpu.memoryMiB))
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if m.multimodal && !s.Bool("language_only") {
+		s.visionMemory(m)
+	}
+	return nil
+}
+
+// round3 is Python's round(x, 3): the decimal nearest to the exact value.
+func round3(x float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 3, 64), 64)
+	return r
+}
+
+// visionMemory leaves room for the vision tower, by its size
+// (adjust_mem_fraction_for_vlm).
+func (s *state) visionMemory(m *modelConfig) {
+	vision := m.hf.Obj("vision_config")
+	if vision == nil {
+		return
+	}
+	layers := float64(vision.IntOr("num_hidden_layers", 24))
+	hidden := float64(vision.IntOr("hidden_size", 1024))
+	ratio := layers * hidden * hidden / (24 * 1024 * 1024)
+	factor := max(0.8, min(1.05, 1.0-0.1*(ratio-1.0)))
+	s.because("SGL-MEM-MULTIMODAL-001", byModel, "a vision tower needs room for images")
+	s.Set("mem_fraction_static", s.Float("mem_fraction_static")*(0.95*factor))
+}

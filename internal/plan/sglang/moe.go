@@ -1,0 +1,141 @@
+package sglang
+
+// moeKernel checks the kernels of the experts.
+func (s *state) moeKernel() error {
+	if s.Is("quantization", "mxfp8") {
+		s.because("SGL-MOE-MXFP8", byCoupling, "MXFP8 experts run with cutlass", "quantization")
+		if !s.Is("moe_runner_backend", "auto", "cutlass") {
+			s.warn("mxfp8 quantization forces --moe-runner-backend=cutlass. Overriding '%s'.", s.Str("moe_runner_backend"))
+		}
+		s.Set("moe_runner_backend", "cutlass")
+	}
+	if s.Is("moe_runner_backend", "flashinfer_cutlass") {
+		if !s.Is("quantization", "modelopt_fp4", "modelopt_fp8", nil) {
+			return assertion("Invalid quantization '%s'. \nFlashInfer Cutlass MOE supports only: 'modelopt_fp4', 'modelopt_fp8', or bfloat16 (None).", s.Str("quantization"))
+		}
+		if !s.Is("ep_size", 1, s.Get("tp_size")) {
+			return assertion("The expert parallel size must be 1 or the same as the tensor parallel size")
+		}
+	}
+	if s.Is("moe_runner_backend", "flashinfer_trtllm") {
+		if !s.Is("quantization", "modelopt_fp4", "fp8", "modelopt_fp8", "compressed-tensors", nil) {
+			return assertion("Invalid quantization '%s'. \nFlashInfer TRTLLM MOE supports only: 'modelopt_fp4', 'fp8', 'modelopt_fp8', 'compressed-tensors', or bfloat16 (None).", s.Str("quantization"))
+		}
+		s.because("SGL-MOE-FUSION-001", byCoupling, "flashinfer_trtllm cannot fuse the shared experts", "moe_runner_backend")
+		s.Set("disable_shared_experts_fusion", true)
+		s.warn("FlashInfer TRTLLM MoE is enabled. --disable-shared-experts-fusion is automatically set.")
+	}
+	if s.envBool("SGLANG_CUTLASS_MOE") {
+		s.because("SGL-MOE-CUTLASS", byEnvironment, "SGLANG_CUTLASS_MOE")
+		s.warn("SGLANG_CUTLASS_MOE is deprecated, use --moe-runner-backend=cutlass and/or --speculative-moe-runner-backend=cutlass instead")
+		if !s.Is("quantization", "fp8", "mxfp8") {
+			return assertion("cutlass MoE is only supported with fp8/mxfp8 quantization")
+		}
+		s.Set("moe_runner_backend", "cutlass")
+	}
+	if s.Is("moe_runner_backend", "cutlass") && s.Is("quantization", "fp8", "mxfp8") && s.Int("ep_size") != 1 {
+		return assertion("FP8/MXFP8 Cutlass MoE is only supported with ep_size == 1")
+	}
+	return nil
+}
+
+// expertParallel makes the expert parallel size that of tensor parallelism.
+func (s *state) expertParallel(name string) {
+	s.because("SGL-MOE-EP-001", byCoupling, "the all-to-all backend spreads the experts over all ranks", "moe_a2a_backend")
+	s.Set("ep_size", s.Get("tp_size"))
+	s.warn("%s is enabled. The expert parallel size is adjusted to be the same as the tensor parallel size[%d].", name, s.Int("tp_size"))
+}
+
+func (s *state) a2aMoE() error {
+	switch s.Str("moe_a2a_backend") {
+	case "deepep":
+		if s.Is("deepep_mode", "normal") {
+			s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "DeepEP's normal mode cannot be captured", "deepep_mode")
+			s.Set("disable_cuda_graph", true)
+			s.warn("Cuda graph is disabled because deepep_mode=`normal`")
+		}
+		s.expertParallel("DeepEP MoE")
+	case "mooncake":
+		s.expertParallel("Mooncake MoE")
+	case "ascend_fuseep":
+		s.expertParallel("Ascend fused EP MoE")
+	case "flashinfer":
+		return s.flashinferA2A()
+	case "mori":
+		s.because("SGL-MOE-MORI-001", byCoupling, "MoRI has one mode", "moe_a2a_backend")
+		s.Set("ep_size", s.Get("tp_size"))
+		s.Set("deepep_mode", "normal")
+		s.warn("auto set deepep_mode=`normal` for MORI EP")
+		s.expertParallel("MoRI MoE")
+		if s.Int("chunked_prefill_size") > s.envInt("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096) {
+			return assertion("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 4096) must be larger or equal to chunked_prefill_size")
+		}
+	}
+	return nil
+}
+
+func (s *state) flashinferA2A() error {
+	s.expertParallel("Flashinfer MoE A2A")
+	s.because("SGL-MOE-FUSION-002", byCoupling, "shared experts are not fused over all-to-all", "moe_a2a_backend")
+	s.Set("disable_shared_experts_fusion", true)
+	s.warn("Flashinfer MoE A2A is enabled. --disable-shared-experts-fusion is automatically set.")
+	if !s.Is("deepep_mode", "auto") {
+		s.warn("--deepep-mode is ignored for Flashinfer MoE A2A")
+	}
+	if _, ok := s.Env("SGLANG_MOE_NVFP4_DISPATCH"); !ok {
+		s.SetEnv("SGLANG_MOE_NVFP4_DISPATCH", "True")
+		s.because("SGL-MOE-DISPATCH-001", byCoupling, "tokens travel as NVFP4", "moe_a2a_backend")
+		s.warn("SGLANG_MOE_NVFP4_DISPATCH is set to True for Flashinfer MoE A2A")
+	}
+	if !s.Is("moe_runner_backend", "flashinfer_cutlass") {
+		return assertion("Flashinfer MoE A2A is only supported with flashinfer_cutlass moe runner backend")
+	}
+	return nil
+}
+
+func (s *state) eplb() error {
+	if s.Bool("enable_eplb") && s.Nil("expert_distribution_recorder_mode") {
+		s.because("SGL-MOE-EPLB-001", byCoupling, "balancing needs statistics", "enable_eplb")
+		s.Set("expert_distribution_recorder_mode", "stat")
+		s.warn("EPLB is enabled. The expert_distribution_recorder_mode is automatically set.")
+	}
+	if (s.Bool("enable_eplb") || !s.Is("init_expert_location", "trivial")) && s.Nil("ep_dispatch_algorithm") {
+		s.because("SGL-MOE-EPLB-002", byCoupling, "experts have places", "enable_eplb", "init_expert_location")
+		s.Set("ep_dispatch_algorithm", "static")
+	}
+	if s.Bool("enable_eplb") && s.Int("ep_size") <= 1 {
+		return assertion("")
+	}
+	return nil
+}
+
+func (s *state) elasticEP() error {
+	if s.Nil("elastic_ep_backend") || !s.Bool("enable_eplb") {
+		return nil
+	}
+	if s.Is("eplb_algorithm", "auto") {
+		s.because("", byCoupling, "ranks may leave", "elastic_ep_backend")
+		s.Set("eplb_algorithm", "elasticity_aware")
+	}
+	if !s.Is("eplb_algorithm", "elasticity_aware") {
+		return assertion("Elastic EP requires eplb_algorithm to be set to 'auto' or 'elasticity_aware'.")
+	}
+	return nil
+}
+
+func (s *state) expertMetrics() error {
+	if s.Bool("enable_expert_distribution_metrics") && s.Nil("expert_distribution_recorder_mode") {
+		s.because("", byCoupling, "metrics need statistics", "enable_expert_distribution_metrics")
+		s.Set("expert_distribution_recorder_mode", "stat")
+	}
+	if !s.Nil("expert_distribution_recorder_buffer_size") {
+		return nil
+	}
+	s.because("", byCoupling, "as many steps as between two balancings", "eplb_rebalance_num_iterations")
+	if !s.Nil("eplb_rebalance_num_iterations") {
+		s.Set("expert_distribution_recorder_buffer_size", s.Get("eplb_rebalance_num_iterations"))
+	} else if !s.Nil("expert_distribution_recorder_mode") {
+		s.Set("expert_distribution_recorder_buffer_size", 1000)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package sglang
+
+import "fmt"
+
+// pyInt prints a number that may be None.
+func pyInt(v any) string {
+	if v == nil {
+		return "None"
+	}
+	return fmt.Sprint(v)
+}
+
+func (s *state) dataParallel() error {
+	if s.Int("dp_size") == 1 {
+		s.because("SGL-DP-ONE", byCoupling, "with one data-parallel rank there is nothing to share", "dp_size")
+		s.Set("enable_dp_attention", false)
+		s.Set("enable_dp_lm_head", false)
+	}
+	if s.Bool("enable_dp_attention") {
+		dp := s.Int("dp_size")
+		s.because("SGL-CHUNK-DP-001", byCoupling, "the ranks share one prefill chunk", "enable_dp_attention", "dp_size")
+		s.Set("schedule_conservativeness", s.Float("schedule_conservativeness")*0.3)
+		if s.Int("tp_size")%dp != 0 {
+			return assertion("")
+		}
+		s.Set("chunked_prefill_size", floorDiv(s.Int("chunked_prefill_size"), dp))
+		s.warn("DP attention is enabled. The chunked prefill size is adjusted to %d to avoid MoE kernel issues. ", s.Int("chunked_prefill_size"))
+	}
+	if s.Bool("enable_dp_lm_head") && !s.Bool("enable_dp_attention") {
+		return assertion("Please enable dp attention when setting enable_dp_lm_head. ")
+	}
+	return nil
+}
+
+// floorDiv is Python's //.
+func floorDiv(a, b int) int {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+func (s *state) contextParallel() error {
+	tp, ep := s.Int("tp_size"), s.Int("ep_size")
+	if cp := s.Int("attn_cp_size"); cp > 1 {
+		switch {
+		case tp%cp != 0:
+			return assertion("tp_size must be divisible by attn_cp_size")
+		case tp%(s.Int("dp_size")*cp) != 0:
+			return assertion("tp_size must be divisible by dp_size * attn_cp_size")
+		case s.Int("pp_size") != 1:
+			return assertion("PP is not supported with context parallelism")
+		}
+	}
+	if md := s.Int("moe_dp_size"); md > 1 {
+		switch {
+		case tp%md != 0:
+			return assertion("tp_size must be divisible by moe_dp_size")
+		case ep*md > tp:
+			return assertion("ep_size * moe_dp_size must be less than or equal to tp_size")
+		case s.Int("pp_size") != 1:
+			return assertion("PP is not supported with context parallelism")
+		case ep > 1 && ep*md != tp:
+			return assertion("ep_size * moe_dp_size must be equal to tp_size")
+		}
+	}
+	return nil
+}
+
+func (s *state) pipelineParallel() error {
+	if s.Int("pp_size") > 1 {
+		s.because("SGL-OVERLAP-PP-001", byCoupling, "pipeline stages exclude the overlap scheduler", "pp_size")
+		s.Set("disable_overlap_schedule", true)
+		s.warn("Pipeline parallelism is incompatible with overlap schedule.")
+	}
+	return nil
+}

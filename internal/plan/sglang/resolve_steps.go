@@ -1,0 +1,52 @@
+package sglang
+
+const srcArgs = "sglang/srt/server_args.py "
+
+// at makes a step of ServerArgs.
+func at(id, method, when string, run func(*state) error) step {
+	return step{ID: id, Versions: versions(when), Source: srcArgs + method, Run: run}
+}
+
+// resolveSteps is ServerArgs.__post_init__ in its order.
+func resolveSteps() []step {
+	return []step{
+		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.9", (*state).loadBalance),
+		at("SGL-PARSER", "_handle_deprecated_args (0.5.9)", ">=0.5.6", (*state).deprecatedArgs),
+		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.9", (*state).prefillDelayer),
+		at("SGL-DEFAULTS", "_handle_missing_default_values (0.5.9)", "", (*state).missingDefaults),
+		at("SGL-MEM", "_handle_gpu_memory_settings (0.5.9)", "", (*state).gpuMemory),
+		at("SGL-MODEL", "_handle_model_specific_adjustments (0.5.9)", "", (*state).modelSpecific),
+		at("SGL-SAMPLING", "_handle_sampling_backend (0.5.9)", "", (*state).samplingBackend),
+		at("SGL-ATTN", "_handle_attention_backend_compatibility (0.5.9)", "", (*state).attention),
+		at("SGL-KV-FP4", "_handle_kv4_compatibility (0.5.9)", ">=0.5.6", (*state).kv4),
+		at("SGL-PAGE-DEFAULT", "_handle_page_size (0.5.9)", "", (*state).pageSize),
+		at("SGL-AMD", "_handle_amd_specifics (0.5.9)", "", (*state).amd),
+		at("SGL-GRAMMAR", "_handle_grammar_backend (0.5.9)", "", (*state).grammar),
+		at("SGL-HICACHE", "_handle_hicache (0.5.9)", "", (*state).hicache),
+		at("SGL-DP", "_handle_data_parallelism (0.5.9)", "", (*state).dataParallel),
+		at("SGL-CP", "_handle_context_parallelism (0.5.9)", ">=0.5.9", (*state).contextParallel),
+		at("SGL-MOE", "_handle_moe_kernel_config (0.5.9)", "", (*state).moeKernel),
+		at("SGL-MOE-A2A", "_handle_a2a_moe (0.5.9)", "", (*state).a2aMoE),
+		at("SGL-MOE-EPLB", "_handle_eplb_and_dispatch (0.5.9)", "", (*state).eplb),
+		at("SGL-MOE-METRICS", "_handle_expert_distribution_metrics (0.5.9)", "", (*state).expertMetrics),
+		at("SGL-MOE-ELASTIC", "_handle_elastic_ep (0.5.9)", ">=0.5.6", (*state).elasticEP),
+		at("SGL-PP", "_handle_pipeline_parallelism (0.5.9)", "", (*state).pipelineParallel),
+		at("SGL-SPEC", "_handle_speculative_decoding (0.5.9)", "", (*state).speculative),
+		at("SGL-LOAD", "_handle_load_format (0.5.9)", "", (*state).loadFormat),
+		at("SGL-PD", "_handle_pd_disaggregation (0.5.9)", "", (*state).disaggregation),
+		at("SGL-ENCODER", "_handle_encoder_disaggregation (0.5.9)", ">=0.5.8", (*state).encoderDisaggregation),
+		at("SGL-TOKENIZER", "_handle_tokenizer_batching (0.5.9)", "", (*state).tokenizer),
+		at("SGL-ENV", "_handle_environment_variables (0.5.9)", "", (*state).environment),
+		at("SGL-CACHE", "_handle_cache_compatibility (0.5.9)", "", (*state).cacheCompatibility),
+		at("SGL-DETERMINISTIC", "_handle_deterministic_inference (0.5.9)", ">=0.5.6", (*state).deterministic),
+		at("SGL-DLLM", "_handle_dllm_inference (0.5.9)", ">=0.5.6", (*state).diffusionLLM),
+		at("SGL-VALIDATE", "_handle_other_validations (0.5.9)", "", (*state).otherValidations),
+	}
+}
+
+// checkSteps is ServerArgs.check_server_args in its order.
+func checkSteps() []step {
+	return []step{
+		at("SGL-CHECK", "check_server_args (0.5.9)", "", (*state).check),
+	}
+}
