@@ -35,7 +35,7 @@ var layers = []layer{
 		why:  "the vocabularies are what everything else agrees on, so they stand on the standard library alone",
 	},
 	{
-		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan/..."},
+		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan/...", "internal/memfit"},
 		deny:   append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		except: addresses,
 		why:    "judging is pure: the same facts give the same findings, without a network, a process or an output format",
@@ -47,16 +47,10 @@ var layers = []layer{
 		why:    "reading does not judge, and reading a log opens no connection and starts no process",
 	},
 	{
-		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact", "internal/hardware", "internal/hfconfig", "internal/numfmt"},
+		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact", "internal/hardware", "internal/hfconfig"},
 		deny:   []string{module + "/..."},
 		except: own("flags/..."), // its tables have a folder of their own
 		why:    "leaves: everybody may use them because they use nobody",
-	},
-	{
-		from:   []string{"internal/kernel"},
-		deny:   []string{module + "/..."},
-		except: own("numfmt/..."),
-		why:    "arithmetic knows formats and numbers, and neither files nor models",
 	},
 	{
 		from: []string{"internal/report"},

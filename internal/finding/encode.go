@@ -90,6 +90,9 @@ var kinds = map[string]func() Message{
 	"drift":       func() Message { return new(DriftMsg) },
 	"comparison":  func() Message { return new(ComparisonMsg) },
 	"difference":  func() Message { return new(DifferenceMsg) },
+	"refused":     func() Message { return new(RefusedMsg) },
+	"ignored":     func() Message { return new(IgnoredMsg) },
+	"memory":      func() Message { return new(MemoryMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }

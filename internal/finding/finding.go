@@ -59,15 +59,18 @@ const (
 	ReadyThenFailed Outcome = "ready-then-failed" // ready, failed afterwards
 	Stalled         Outcome = "stalled"           // ends without progress and without error
 	Stopped         Outcome = "stopped"           // ended from outside
+	Planned         Outcome = "planned"           // not started: what the engine would decide
 )
 
 // Message is one of the *Msg types below.
 type Message interface{ message() }
 
 // Evidence is one observation. Log lines count physical lines (split on LF)
-// from 1 and Text quotes them exactly (without the line end).
+// from 1 and Text quotes them exactly (without the line end). Kind "engine" is
+// a decision in the engine's source: File is the file and function, with the
+// release it was read in, Text the line that the engine prints for it.
 type Evidence struct {
-	Kind   string `json:"kind"` // log | config | tensor | endpoint | request | command
+	Kind   string `json:"kind"` // log | config | tensor | endpoint | request | command | engine
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Text   string `json:"text,omitempty"`
@@ -157,6 +160,7 @@ type LaunchMsg struct {
 	NextMissing   string      `json:"next_missing,omitempty"` // the first milestone that did not come
 	Ranks         []RankState `json:"ranks"`
 	Facts         []FactEntry `json:"facts"`
+	Notes         []string    `json:"notes,omitempty"` // plan: what was assumed or not understood
 	ErrorLines    int         `json:"error_lines"`     // error-like lines in all
 	Following     int         `json:"following_lines"` // of these, lines explained as consequences
 }
@@ -238,6 +242,64 @@ type SettingMsg struct {
 	Coupled   []string   `json:"coupled"` // settings that forced this one
 	Silent    bool       `json:"silent"`  // replaced although the user asked for another value
 	Because   []Evidence `json:"because"`
+	// Predicted is the value that the engine's own rules give for this launch,
+	// empty when too little is known of it (explain).
+	Predicted   string `json:"predicted,omitempty"`
+	Contradicts bool   `json:"contradicts,omitempty"` // the effective value is another one
+}
+
+// RefusedMsg is something for which the engine will not run a launch as it is
+// asked for (plan).
+type RefusedMsg struct {
+	Message  string     `json:"message"` // "refused"
+	Launch   int        `json:"launch"`
+	Kind     string     `json:"kind"` // a flag: unknown | removed | introduced-later | renamed | ambiguous | bad-choice | bad-value | missing-value | missing-flag | stray-argument; else combination | load
+	Stage    string     `json:"stage"`
+	Name     string     `json:"name,omitempty"`  // the flag as written
+	Text     string     `json:"text"`            // what is refused, in our words
+	Error    string     `json:"error,omitempty"` // the engine's own message
+	Choice   string     `json:"choice,omitempty"`
+	Because  []Evidence `json:"because"`
+	Remedies []Remedy   `json:"remedies"`
+}
+
+// IgnoredMsg is an override that will have no effect (plan): the engine
+// replaces it, or reads it and does nothing with it.
+type IgnoredMsg struct {
+	Message   string     `json:"message"` // "ignored"
+	Launch    int        `json:"launch"`
+	Name      string     `json:"name"`  // the setting
+	Flag      string     `json:"flag"`  // as written
+	Asked     string     `json:"asked"` // the value as written
+	Effective string     `json:"effective"`
+	ChosenBy  string     `json:"chosen_by"`
+	Choice    string     `json:"choice,omitempty"`
+	Coupled   []string   `json:"coupled"` // settings that forced the other value
+	Why       string     `json:"why"`
+	Because   []Evidence `json:"because"`
+	Remedies  []Remedy   `json:"remedies"` // what would have to be set instead
+}
+
+// MemoryMsg says how the memory of one GPU will be used (plan). All sizes are in
+// GiB.
+type MemoryMsg struct {
+	Message       string       `json:"message"` // "memory"
+	Launch        int          `json:"launch"`
+	Total         float64      `json:"total_gib"`          // of one GPU
+	Items         []MemoryItem `json:"items"`              // in the order in which the engine takes them
+	Left          float64      `json:"left_gib"`           // free when the server is up
+	KVTokens      int          `json:"kv_tokens"`          // 0: no room, or not known
+	BytesPerToken float64      `json:"kv_bytes_per_token"` // on one GPU, all layers
+	Fits          bool         `json:"fits"`
+	Text          string       `json:"text"`  // the verdict in words
+	Notes         []string     `json:"notes"` // what the numbers leave out
+}
+
+// MemoryItem is one use of a GPU's memory.
+type MemoryItem struct {
+	Name string  `json:"name"`
+	Size float64 `json:"gib"`
+	How  string  `json:"how"` // the formula with its values
 }
 
 // UnexplainedMsg is a cluster of error-like lines that no finding covers.
@@ -356,6 +418,9 @@ func (*ErrorMsg) message()       {}
 func (*EndMsg) message()         {}
 func (*ComparisonMsg) message()  {}
 func (*DifferenceMsg) message()  {}
+func (*RefusedMsg) message()     {}
+func (*IgnoredMsg) message()     {}
+func (*MemoryMsg) message()      {}
 
 // Handler receives the messages of one run in order. Implementations write a
 // format (text, JSON, HTML ...). Handle is called from one goroutine; a handler

@@ -79,7 +79,8 @@ func TestSchemaIsComplete(t *testing.T) {
 		"error": finding.ErrorMsg{}, "end": finding.EndMsg{}, "evidence": finding.Evidence{}, "change": finding.Change{}, "remedy": finding.Remedy{},
 		"subject": finding.Subject{}, "milestone": finding.Milestone{}, "rank_state": finding.RankState{}, "fact": finding.FactEntry{},
 		"pair": finding.Pair{}, "asked": finding.Asked{}, "comparison": finding.ComparisonMsg{}, "side": finding.Side{},
-		"difference": finding.DifferenceMsg{},
+		"difference": finding.DifferenceMsg{}, "refused": finding.RefusedMsg{}, "ignored": finding.IgnoredMsg{},
+		"memory": finding.MemoryMsg{}, "memory_item": finding.MemoryItem{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"shakedown/internal/plan"
+	"shakedown/internal/plan/sglang"
 )
 
 // Engine is what an engine's resolver offers.
@@ -15,10 +16,15 @@ type Engine struct {
 	Name     string
 	Resolve  func(plan.Case) plan.Result
 	Versions func() []string // releases whose steps were read, oldest first
+	// Pins are the versions of libraries that decide with, as the release of a
+	// version pins them: "transformers".
+	Pins func(version string) map[string]string
 }
 
 // List holds every engine with a resolver.
-var List = []Engine{}
+var List = []Engine{
+	{"sglang", sglang.Resolve, sglang.Versions, sglang.Pins},
+}
 
 // UnknownEngineError says that an engine has no resolver.
 type UnknownEngineError struct{ Name string }
