@@ -47,10 +47,16 @@ var layers = []layer{
 		why:    "reading does not judge, and reading a log opens no connection and starts no process",
 	},
 	{
-		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact", "internal/hardware", "internal/hfconfig"},
+		from:   []string{"internal/flags", "internal/match", "internal/term", "internal/redact", "internal/hardware", "internal/hfconfig", "internal/numfmt"},
 		deny:   []string{module + "/..."},
 		except: own("flags/..."), // its tables have a folder of their own
 		why:    "leaves: everybody may use them because they use nobody",
+	},
+	{
+		from:   []string{"internal/kernel"},
+		deny:   []string{module + "/..."},
+		except: own("numfmt/..."),
+		why:    "arithmetic knows formats and numbers, and neither files nor models",
 	},
 	{
 		from: []string{"internal/report"},

@@ -38,7 +38,7 @@ func (s *state) checkParallel() error {
 // checkCuDNN refuses multimodal models with torch 2.9.1 and the cuDNN that pip
 // installs with it (check_torch_2_9_1_cudnn_compatibility).
 func (s *state) checkCuDNN() error {
-	if s.envBool("SGLANG_DISABLE_CUDNN_CHECK") || !s.torch291() || s.gpu.hip {
+	if s.envBool("SGLANG_DISABLE_CUDNN_CHECK") || !s.torch291() {
 		return nil
 	}
 	m, err := s.modelConfig()

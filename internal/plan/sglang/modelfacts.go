@@ -81,7 +81,13 @@ func (s *state) newModelConfig(o modelOptions) (*modelConfig, error) {
 func (s *state) loadConfig(m *modelConfig, model *hfconfig.Model) error {
 	m.modelType = model.Config.Text("model_type")
 	if !s.knowsModelType(m.modelType) && !s.readsAsV3(m.modelType) {
-		return valueError(unknownType, m.modelType)
+		switch remote := model.Config.Obj("auto_map").Has("AutoConfig"); {
+		case !remote:
+			return valueError(unknownType, m.modelType)
+		case !s.Bool("trust_remote_code"):
+			return valueError("The repository %s contains custom code which must be executed to correctly load the model. "+
+				"Please pass the argument `trust_remote_code=True` to allow custom code to be run.", model.Path)
+		}
 	}
 	m.hf = make(attrs, len(model.Config))
 	for k, v := range model.Config {
@@ -208,7 +214,13 @@ func (s *state) deriveDtype(m *modelConfig) error {
 	case config == "float32":
 		m.dtype = "float16"
 	}
-	if m.dtype != config && m.dtype != "float32" && config != "float32" {
+	switch {
+	case m.dtype == config:
+	case m.dtype == "float32":
+		s.info("Upcasting torch.%s to torch.%s.", config, m.dtype)
+	case config == "float32":
+		s.info("Downcasting torch.%s to torch.%s.", config, m.dtype)
+	default:
 		s.warn("Casting torch.%s to torch.%s.", config, m.dtype)
 	}
 	return nil

@@ -207,9 +207,11 @@ func (s *state) marlin(base string, q attrs, asked string, can bool) string {
 // marlinGroups are the group sizes that Marlin kernels have.
 var marlinGroups = []int{-1, 32, 64, 128}
 
+// marlinKernel says whether Marlin kernels take a checkpoint's group size. The
+// types that they know come from the kernel package.
 func (s *state) marlinKernel(q attrs) bool {
 	group, ok := q.Int("group_size")
-	return ok && s.gpu.cuda() && s.gpu.sm() >= 80 && slices.Contains(marlinGroups, group)
+	return ok && s.deps[kernelPackage] != "" && s.gpu.cuda() && s.gpu.sm() >= 80 && slices.Contains(marlinGroups, group)
 }
 
 func (s *state) awqMarlin(q attrs) bool {

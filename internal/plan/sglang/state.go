@@ -34,18 +34,22 @@ const (
 	r0523
 )
 
-// known are the releases by index, with the transformers version that each
-// pins (pyproject.toml of the release).
-var known = []struct{ version, transformers string }{
-	r0502: {"0.5.2", "4.56.1"},
-	r0506: {"0.5.6.post2", "4.57.1"},
-	r0508: {"0.5.8.post1", "4.57.1"},
-	r0509: {"0.5.9", "4.57.1"},
-	r0510: {"0.5.10.post1", "5.3.0"},
-	r0512: {"0.5.12.post1", "5.6.0"},
-	r0515: {"0.5.15.post1", "5.12.1"},
-	r0518: {"0.5.18", "5.12.1"},
-	r0523: {"0.5.23", "5.12.1"},
+// kernelPackage is SGLang's kernel package in Case.Deps; without it quantised
+// checkpoints do not move to Marlin kernels.
+const kernelPackage = "sgl-kernel"
+
+// known are the releases by index, with the versions that each pins (METADATA
+// of the wheels; sgl-kernel is sglang-kernel from 0.5.10 on).
+var known = []struct{ version, transformers, kernel, torch string }{
+	r0502: {"0.5.2", "4.56.1", "0.3.9.post2", "2.8.0"},
+	r0506: {"0.5.6.post2", "4.57.1", "0.3.19", "2.9.1"},
+	r0508: {"0.5.8.post1", "4.57.1", "0.3.21", "2.9.1"},
+	r0509: {"0.5.9", "4.57.1", "0.3.21", "2.9.1"},
+	r0510: {"0.5.10.post1", "5.3.0", "0.4.1", "2.9.1"},
+	r0512: {"0.5.12.post1", "5.6.0", "0.4.2.post2", "2.11.0"},
+	r0515: {"0.5.15.post1", "5.12.1", "0.4.4", "2.11.0"},
+	r0518: {"0.5.18", "5.12.1", "0.4.6.post1", "2.13.0"},
+	r0523: {"0.5.23", "5.19.0", "0.4.10", "2.14.1"},
 }
 
 // Versions are the known releases, oldest first.
@@ -58,9 +62,10 @@ func Versions() []string {
 }
 
 // Pins are the versions of the libraries that decide with, as the release
-// pins them.
+// pins them: what Case.Deps holds unless the user says otherwise.
 func Pins(version string) map[string]string {
-	return map[string]string{"transformers": known[releaseOf(version)].transformers}
+	k := known[releaseOf(version)]
+	return map[string]string{"transformers": k.transformers, kernelPackage: k.kernel}
 }
 
 // releaseOf is the newest known release that is not newer than a version; for

@@ -1,0 +1,235 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"shakedown/internal/numfmt"
+)
+
+// sample is a matrix of one format with random contents.
+type sample struct {
+	name string
+	make func(r *rand.Rand, rows, cols int) *Matrix
+	cols int // the columns must be a multiple
+}
+
+func bytesOf(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func floatsOf(r *rand.Rand, n int, scale float64) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64() * scale)
+	}
+	return x
+}
+
+func must(m *Matrix, err error) *Matrix {
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// finiteGGUF replaces the 16-bit scales of random blocks by small numbers.
+func finiteGGUF(r *rand.Rand, t numfmt.GGUF, data []byte) []byte {
+	_, size, _ := t.Block()
+	var at []int
+	switch t {
+	case numfmt.GGUFQ8_0, numfmt.GGUFQ4_0, numfmt.GGUFQ5_0:
+		at = []int{0}
+	case numfmt.GGUFQ6_K:
+		at = []int{208}
+	default:
+		at = []int{0, 2}
+	}
+	for i := 0; i < len(data); i += size {
+		for _, o := range at {
+			binary.LittleEndian.PutUint16(data[i+o:], numfmt.EncodeF16(float32(r.NormFloat64()*0.01)))
+		}
+	}
+	return data
+}
+
+func ggufSample(t numfmt.GGUF) sample {
+	values, size, _ := t.Block()
+	return sample{t.String(), func(r *rand.Rand, rows, cols int) *Matrix {
+		data := make([]byte, rows*cols/values*size)
+		switch t {
+		case numfmt.GGUFF32:
+			for i := range rows * cols {
+				binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(r.NormFloat64())))
+			}
+		case numfmt.GGUFF16:
+			for i := range rows * cols {
+				binary.LittleEndian.PutUint16(data[2*i:], numfmt.EncodeF16(float32(r.NormFloat64())))
+			}
+		case numfmt.GGUFBF16:
+			for i := range rows * cols {
+				binary.LittleEndian.PutUint16(data[2*i:], numfmt.EncodeBF16(float32(r.NormFloat64())))
+			}
+		default:
+			data = finiteGGUF(r, t, bytesOf(r, len(data)))
+		}
+		return must(Dense(t, data, rows, cols))
+	}, values}
+}
+
+// fp8Codes are random codes without NaN.
+func fp8Codes(r *rand.Rand, f numfmt.FP8, n int) []byte {
+	b := bytesOf(r, n)
+	for i, c := range b {
+		if v := f.Decode(c); v-v != 0 {
+			b[i] = 0x38
+		}
+	}
+	return b
+}
+
+func fp8Sample(name string, f numfmt.FP8, scales func(r *rand.Rand, rows, cols int) Scales) sample {
+	return sample{name, func(r *rand.Rand, rows, cols int) *Matrix {
+		return must(FP8(f, fp8Codes(r, f, rows*cols), rows, cols, scales(r, rows, cols)))
+	}, 1}
+}
+
+func samples() []sample {
+	block := func(r *rand.Rand, rows, cols int) Scales {
+		return Blocks128(floatsOf(r, ceilDiv(rows, 128)*ceilDiv(cols, 128), 0.01))
+	}
+	list := []sample{
+		{"floats", func(r *rand.Rand, rows, cols int) *Matrix {
+			return must(FromFloats(floatsOf(r, rows*cols, 1), rows, cols))
+		}, 1},
+		fp8Sample("fp8 block", numfmt.E4M3FN, block),
+		fp8Sample("fp8 channel", numfmt.E4M3FN, func(r *rand.Rand, rows, cols int) Scales {
+			return PerChannel(floatsOf(r, rows, 0.01), cols)
+		}),
+		fp8Sample("fp8 tensor", numfmt.E4M3FN, func(_ *rand.Rand, rows, cols int) Scales {
+			return PerTensor(0.013, rows, cols)
+		}),
+		fp8Sample("fp8 e5m2", numfmt.E5M2, block),
+		fp8Sample("fp8 fnuz", numfmt.E4M3FNUZ, block),
+		{"nvfp4", func(r *rand.Rand, rows, cols int) *Matrix {
+			return must(NVFP4(bytesOf(r, rows*cols/2), fp8Codes(r, numfmt.E4M3FN, rows*cols/16), Global{Value: 0.0007}, rows, cols))
+		}, 16},
+		{"nvfp4 reciprocal", func(r *rand.Rand, rows, cols int) *Matrix {
+			return must(NVFP4(bytesOf(r, rows*cols/2), fp8Codes(r, numfmt.E4M3FN, rows*cols/16), Global{Value: 1433, Reciprocal: true}, rows, cols))
+		}, 16},
+		{"mxfp4", func(r *rand.Rand, rows, cols int) *Matrix {
+			scales := bytesOf(r, rows*cols/32)
+			for i := range scales {
+				scales[i] = 120 + scales[i]%10
+			}
+			return must(MXFP4(bytesOf(r, rows*cols/2), scales, rows, cols))
+		}, 32},
+		{"mxfp8", func(r *rand.Rand, rows, cols int) *Matrix {
+			scales := bytesOf(r, rows*cols/32)
+			for i := range scales {
+				scales[i] = 120 + scales[i]%10
+			}
+			return must(MXFP8(numfmt.E4M3FN, fp8Codes(r, numfmt.E4M3FN, rows*cols), scales, rows, cols))
+		}, 32},
+		{"int4", func(r *rand.Rand, rows, cols int) *Matrix {
+			w := &numfmt.Int4{Rows: rows, Cols: cols, Group: 32, Codes: bytesOf(r, rows*cols/2)}
+			w.Scales = floatsOf(r, rows*w.Groups(), 0.01)
+			return must(Int4(w))
+		}, 32},
+		{"int4 zeros", func(r *rand.Rand, rows, cols int) *Matrix {
+			w := &numfmt.Int4{Rows: rows, Cols: cols, Group: 128, Codes: bytesOf(r, rows*cols/2)}
+			w.Scales, w.Zeros = floatsOf(r, rows*w.Groups(), 0.01), bytesOf(r, rows*w.Groups())
+			for i := range w.Zeros {
+				w.Zeros[i] &= 15
+			}
+			return must(Int4(w))
+		}, 2},
+	}
+	for _, t := range []numfmt.GGUF{numfmt.GGUFF32, numfmt.GGUFF16, numfmt.GGUFBF16, numfmt.GGUFQ8_0, numfmt.GGUFQ4_0, numfmt.GGUFQ4_1,
+		numfmt.GGUFQ5_0, numfmt.GGUFQ5_1, numfmt.GGUFQ4_K, numfmt.GGUFQ5_K, numfmt.GGUFQ6_K} {
+		list = append(list, ggufSample(t))
+	}
+	return list
+}
+
+func same(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+// TestProducts says what a product is: for every format, shape, batch and number
+// of threads, MulMat has the bits of Dot with the decoded row.
+func TestProducts(t *testing.T) {
+	for _, s := range samples() {
+		t.Run(s.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, uint64(len(s.name))))
+			for _, shape := range []struct{ rows, cols, n int }{{1, 1, 1}, {3, 17, 2}, {16, 64, 5}, {21, 256, 1}, {37, 515, 3}, {130, 300, 4}, {18, 1024, 131}} {
+				cols := ceilDiv(shape.cols, s.cols) * s.cols
+				m := s.make(r, shape.rows, cols)
+				x := floatsOf(r, shape.n*cols, 1)
+				row := make([]float32, cols)
+				want := make([]float32, shape.n*shape.rows)
+				for i := range shape.rows {
+					m.Row(i, row)
+					for n := range shape.n {
+						want[n*shape.rows+i] = Dot(row, x[n*cols:][:cols])
+					}
+				}
+				for _, threads := range []int{1, 3} {
+					got := make([]float32, len(want))
+					m.MulMat(NewPool(threads), got, x, shape.n)
+					for i := range want {
+						if !same(got[i], want[i]) {
+							t.Fatalf("%d x %d, batch %d, %d threads: result %d = %v, want %v", shape.rows, cols, shape.n, threads, i, got[i], want[i])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestSlice(t *testing.T) {
+	for _, s := range samples() {
+		r := rand.New(rand.NewPCG(2, 2))
+		m := s.make(r, 20, 256)
+		part := m.Slice(3, 19).Slice(2, 10)
+		x := floatsOf(r, 256, 1)
+		whole, got := make([]float32, 20), make([]float32, 8)
+		m.MulVec(nil, whole, x)
+		part.MulVec(nil, got, x)
+		for i := range got {
+			if !same(got[i], whole[5+i]) {
+				t.Errorf("%s: row %d of the slice = %v, want %v", s.name, i, got[i], whole[5+i])
+			}
+		}
+	}
+}
+
+// TestDotOrder fixes the order of a sum with values whose sum depends on it.
+func TestDotOrder(t *testing.T) {
+	a, ones := make([]float32, 40), make([]float32, 40)
+	for i := range a {
+		a[i], ones[i] = float32(1+i)*1.1e6/float32(1+i%7), 1
+	}
+	var l [16]float32
+	for i, v := range a {
+		l[i%16] += v
+	}
+	for step := 8; step > 0; step /= 2 {
+		for i := range step {
+			l[i] += l[i+step]
+		}
+	}
+	if got := Dot(a, ones); got != l[0] {
+		t.Errorf("Dot = %v, want %v", got, l[0])
+	}
+	if got := Sum(a); got != l[0] {
+		t.Errorf("Sum = %v, want %v", got, l[0])
+	}
+}
