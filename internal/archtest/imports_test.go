@@ -59,6 +59,12 @@ var layers = []layer{
 		why:    "arithmetic knows formats and numbers, and neither files nor models",
 	},
 	{
+		from:   []string{"internal/checkpoint"},
+		deny:   []string{module + "/...", "net/...", "os/exec"},
+		except: own("hfconfig"),
+		why:    "a checkpoint reader serves the inspector and the oracle alike, so it knows neither engines nor findings",
+	},
+	{
 		from: []string{"internal/report"},
 		deny: append(own("knowledge/...", "ledger/...", "launch/...", "logstream/...", "engine/...", "explain/..."), "net/http", "os/exec"),
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",
@@ -71,7 +77,7 @@ var layers = []layer{
 	},
 	{
 		from: []string{"cmd/...", "internal/..."},
-		deny: own("score", "enginetest", "launchtest"),
+		deny: own("score", "enginetest", "launchtest", "checkpointtest"),
 		why:  "what measures or tests the product is no part of it",
 	},
 	{

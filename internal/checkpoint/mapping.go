@@ -1,0 +1,141 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// mapping is an open weight file, mapped into memory when bytes are first asked
+// for. Where files can't be mapped, each tensor is read on its own.
+type mapping struct {
+	file *os.File
+	size int64
+
+	mu     sync.Mutex
+	data   []byte // the whole file, nil until mapped
+	failed bool   // mapping was refused, so tensors are read
+	closed bool
+}
+
+var errClosed = errors.New("the checkpoint is closed")
+
+// openWeights opens a weight file for reading. Opening a pipe would wait for a
+// writer, so the kind of the file is looked at first.
+func openWeights(path string) (*mapping, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &mapping{file: f, size: info.Size()}, info.Size(), nil
+}
+
+// bytes returns part of the file: a view of the mapping, or a copy.
+func (m *mapping) bytes(offset, size int64) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, errClosed
+	}
+	if m.data == nil && !m.failed {
+		data, err := mapFile(m.file, m.size)
+		m.data, m.failed = data, err != nil
+	}
+	if m.data != nil {
+		return m.data[offset : offset+size : offset+size], nil
+	}
+	out := make([]byte, size)
+	_, err := m.file.ReadAt(out, offset)
+	return out, err
+}
+
+// advise tells the operating system that part of the mapping will be used soon,
+// or no more.
+func (m *mapping) advise(offset, size int64, soon bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.data == nil || m.closed || size == 0 {
+		return
+	}
+	// Only whole pages: a page at the border may belong to a neighbour in use.
+	page := int64(os.Getpagesize())
+	from, to := (offset+page-1)/page*page, (offset+size)/page*page
+	if soon {
+		from, to = offset/page*page, min((offset+size+page-1)/page*page, m.size)
+	}
+	if from < to {
+		advise(m.data[from:to], soon)
+	}
+}
+
+func (m *mapping) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	var err error
+	if m.data != nil {
+		err = unmapFile(m.data)
+		m.data = nil
+	}
+	return errors.Join(err, m.file.Close())
+}
+
+// check says why a tensor has no bytes.
+func (t *Tensor) check() error {
+	switch {
+	case t.source == nil:
+		return fmt.Errorf("%s: %s: only its name is known, the file is not here", t.File, t.Name)
+	case t.Offset+t.Size > t.source.size:
+		return fmt.Errorf("%s: %s: the file ends at byte %d, the tensor at %d", t.File, t.Name, t.source.size, t.Offset+t.Size)
+	}
+	return nil
+}
+
+// Bytes is the tensor as it is stored, little-endian and row by row. Where files
+// can be mapped it is a view that is valid until Close and must not be written
+// to; elsewhere every call reads a copy.
+func (t *Tensor) Bytes() ([]byte, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	b, err := t.source.bytes(t.Offset, t.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", t.File, t.Name, err)
+	}
+	return b, nil
+}
+
+// Reader reads the tensor from the file without mapping it.
+func (t *Tensor) Reader() (*io.SectionReader, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(t.source.file, t.Offset, t.Size), nil
+}
+
+// Prefetch asks the operating system to read the tensor in the background; it
+// has no effect before the first call of Bytes on the same file.
+func (t *Tensor) Prefetch() {
+	if t.check() == nil {
+		t.source.advise(t.Offset, t.Size, true)
+	}
+}
+
+// Release gives the memory behind Bytes back to the operating system, which
+// reads the file again when the bytes are used again. A tensor larger than
+// memory is walked through by releasing what was used.
+func (t *Tensor) Release() {
+	if t.check() == nil {
+		t.source.advise(t.Offset, t.Size, false)
+	}
+}
