@@ -1,0 +1,350 @@
+package vllm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// compileModes are the names of CompilationMode by number.
+var compileModes = []string{"NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"}
+
+// compileMode is a mode given by number or name; ok is false for another
+// value.
+func compileMode(v any) (name string, ok bool) {
+	switch v := v.(type) {
+	case int:
+		if v >= 0 && v < len(compileModes) {
+			return compileModes[v], true
+		}
+	case string:
+		if up := strings.ToUpper(v); slices.Contains(compileModes, up) {
+			return up, true
+		}
+	}
+	return "", false
+}
+
+// hasFull, hasPiecewise and onlyPieces tell what a CUDA graph mode captures.
+func hasFull(mode string) bool      { return strings.HasPrefix(mode, "FULL") }
+func hasPiecewise(mode string) bool { return strings.HasSuffix(mode, "PIECEWISE") }
+
+// compilationConfig reads what was asked of compilation and CUDA graphs.
+func (s *state) compilationConfig() error {
+	s.because("", byDefault, "--compilation-config.")
+	ops := []any{}
+	if list, ok := s.cc["custom_ops"].([]any); ok {
+		ops = slices.Clone(list)
+	}
+	s.Set("compilation.custom_ops", ops)
+	if v, given := s.cc["mode"]; given && v != nil {
+		name, ok := compileMode(v)
+		if !ok {
+			return invalid("CompilationConfig", "Invalid compilation mode: %v. Valid modes are: %s", v, strings.Join(compileModes, ", "))
+		}
+		s.Set("compilation.mode", name)
+	}
+	if level, given := s.cc["level"]; given && level != nil && s.Known("compilation.level") {
+		s.Set("compilation.level", level)
+		s.warn("Level is deprecated and will be removed in the next release,either 0.12.0 or 0.11.2 whichever is soonest.Use mode instead.If both level and mode are given,only mode will be used.")
+		if s.Nil("compilation.mode") {
+			s.Set("compilation.mode", level) // stays a number
+		}
+	}
+	if v, ok := s.cc["cudagraph_mode"].(string); ok {
+		s.Set("compilation.cudagraph_mode", strings.ToUpper(v))
+	}
+	for _, key := range []string{"max_cudagraph_capture_size", "cudagraph_capture_sizes"} {
+		v := s.cc[key]
+		if asked := s.args.Get(key); asked != nil && s.args.Known(key) {
+			if v != nil {
+				return refuse("ValueError", "%s and compilation_config.%s are mutually exclusive", key, key)
+			}
+			v = asked
+		}
+		if list, ok := v.([]any); ok {
+			v = wholeNumbers(list)
+		}
+		if v != nil {
+			s.Set("compilation."+key, v)
+		}
+	}
+	for _, key := range []string{"backend", "use_inductor_graph_partition", "cudagraph_specialize_lora", "compile_mm_encoder", "cudagraph_mm_encoder", "compile_sizes", "use_inductor"} {
+		if v := s.cc[key]; v != nil && v != "" && s.Known("compilation."+key) {
+			s.Set("compilation."+key, v)
+		}
+	}
+	return s.passConfig()
+}
+
+func wholeNumbers(list []any) []int {
+	out := make([]int, 0, len(list))
+	for _, v := range list {
+		if n, ok := v.(int); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// passConfig reads what was asked of the fusion passes.
+func (s *state) passConfig() error {
+	p, _ := s.cc["pass_config"].(map[string]any)
+	for key, v := range p {
+		if name := "pass." + key; s.Known(name) && v != nil {
+			s.Set(name, v)
+		}
+	}
+	if s.Known("pass.eliminate_noops") && s.Nil("pass.eliminate_noops") {
+		on := true
+		if s.r == v0160 {
+			on = p == nil // the class's own default is false, the optimisation level's true
+		}
+		if s.r != v0160 || !on {
+			s.Set("pass.eliminate_noops", on)
+		}
+	}
+	if off, ok := s.Get("pass.eliminate_noops").(bool); !ok || off {
+		return nil
+	}
+	for _, f := range []struct{ field, what string }{
+		{"pass.fuse_norm_quant", "RMSNorm/SiluMul + quant (fp8)"},
+		{"pass.fuse_act_quant", "RMSNorm/SiluMul + quant (fp8)"},
+		{"pass.fuse_attn_quant", "Attention + quant (fp8)"},
+		{"pass.fuse_allreduce_rms", "Allreduce + rms norm + quant (fp8)"},
+	} {
+		if s.Bool(f.field) {
+			s.once('W', "Fusion enabled but reshape elimination disabled. %s fusion might not work", f.what)
+		}
+	}
+	return nil
+}
+
+// customOps are the names in compilation.custom_ops.
+func (s *state) customOps() []any { v, _ := s.Get("compilation.custom_ops").([]any); return v }
+
+func (s *state) addCustomOp(name string) {
+	s.Set("compilation.custom_ops", append(slices.Clone(s.customOps()), name))
+}
+
+// customOp says whether a custom kernel replaces what the compiler would make
+// (CompilationConfig.is_custom_op_enabled).
+func (s *state) customOp(name string) bool {
+	ops := s.customOps()
+	if slices.Contains(ops, any("all")) {
+		return !slices.Contains(ops, any("-"+name))
+	}
+	return slices.Contains(ops, any("+"+name))
+}
+
+// blockedOp keeps the quantisation kernel for weights with block scales.
+func (s *state) blockedOp() error {
+	if !s.blockedWeights() || slices.Contains(s.customOps(), any("-quant_fp8")) {
+		return nil
+	}
+	s.because("", byCheckpoint, "Weights with block scales: the FP8 quantisation kernel is faster than compiled code.")
+	s.addCustomOp("+quant_fp8")
+	return nil
+}
+
+// eager turns compilation and CUDA graphs off.
+func (s *state) eager() error {
+	if !s.Bool("model.enforce_eager") {
+		return nil
+	}
+	s.because("VLLM-GRAPH-EAGER", byCoupling, "--enforce-eager.", "model.enforce_eager")
+	s.Set("compilation.mode", "NONE")
+	s.Set("compilation.cudagraph_mode", "NONE")
+	switch {
+	case s.r >= v0320:
+		s.warn("Enforce eager set, disabling torch.compile, CUDAGraphs, and JIT kernel warmup. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none and --kernel_config.enable_jit_warmup=False")
+	case s.r >= v0160:
+		s.warn("Enforce eager set, disabling torch.compile and CUDAGraphs. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none")
+	}
+	return nil
+}
+
+// breakableModels are the architectures without support for torch.compile,
+// whose CUDA graphs are broken at attention instead.
+var breakableModels = map[release][]string{
+	v0240: names("DeepseekV4ForCausalLM DeepSeekV4MTPModel MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration"),
+	v0320: names(`DeepseekV32MTPModel DeepseekV32ForCausalLM DeepseekV4ForCausalLM DeepseekV4ForConditionalGeneration DeepSeekV4MTPModel
+		DeepseekV41ForCausalLM Dots3NoteForCausalLM Dots3NoteMTPModel Glm5NextForCausalLM Glm5NextForConditionalGeneration Glm5NextMTPModel
+		GlmMoeDsaForCausalLM HYV4ForCausalLM HYV4MTPModel InklingForCausalLM InklingForConditionalGeneration KimiK3ForConditionalGeneration
+		KimiK3MTPModel KimiLinearForCausalLM MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration Qwen4ExpForCausalLM
+		Qwen4ExpForConditionalGeneration Qwen4ExpMTP`),
+}
+
+// breakable sets VLLM_USE_BREAKABLE_CUDAGRAPH for models that need it.
+func (s *state) breakable() error {
+	const variable = "VLLM_USE_BREAKABLE_CUDAGRAPH"
+	if _, set := s.Env(variable); !set && slices.ContainsFunc(s.model.architectures, func(a string) bool { return slices.Contains(breakableModels[s.r], a) }) {
+		s.SetEnv(variable, "1")
+		s.because("", byModel, s.model.name+" does not support torch.compile; its CUDA graphs are broken at attention.")
+		s.Set("compilation.mode", "NONE")
+		s.info("Auto-enabling VLLM_USE_BREAKABLE_CUDAGRAPH=1. Set VLLM_USE_BREAKABLE_CUDAGRAPH=0 to opt out.")
+	}
+	if s.envBool(variable, false) {
+		s.because("", byEnvironment, variable+" replaces torch.compile.")
+		s.Set("compilation.mode", "NONE")
+		if s.r == v0240 {
+			s.warn("VLLM_USE_BREAKABLE_CUDAGRAPH is set, disabling vLLM's torch.compile pipeline. Equivalent to -cc.mode=none.")
+		}
+	}
+	return nil
+}
+
+// breaks says whether CUDA graphs are broken at attention.
+func (s *state) breaks() bool {
+	return s.r >= v0240 && s.envBool("VLLM_USE_BREAKABLE_CUDAGRAPH", false)
+}
+
+// isCompiling says whether vLLM's own compiler runs.
+func (s *state) isCompiling() bool { return s.Is("compilation.mode", "VLLM_COMPILE", 3) }
+
+func (s *state) notCompiling() bool { return s.Is("compilation.mode", "NONE", 0) }
+
+// inductorOff warns that optimisations of compiled code are lost.
+func (s *state) inductorOff() error {
+	if s.r >= v0320 && s.breaks() {
+		return nil
+	}
+	if s.Is("compilation.backend", "eager") || !s.Nil("compilation.mode") && !s.isCompiling() {
+		s.warn("Inductor compilation was disabled by user settings, optimizations settings that are only active during inductor compilation will be ignored.")
+	}
+	return nil
+}
+
+// compileDefault compiles unless the optimisation level is 0.
+func (s *state) compileDefault() error {
+	if !s.Nil("compilation.mode") {
+		return nil
+	}
+	mode := "VLLM_COMPILE"
+	s.because("", byDefault, "vLLM's own compiler, except at optimisation level 0.", "optimization_level")
+	if s.Is("optimization_level", "O0") {
+		mode = "NONE"
+	}
+	s.Set("compilation.mode", mode)
+	return nil
+}
+
+// customOpsDefault leaves operators to the compiler where there is one.
+func (s *state) customOpsDefault() error {
+	ops := s.customOps()
+	if slices.Contains(ops, any("all")) || slices.Contains(ops, any("none")) {
+		return nil
+	}
+	s.because("", byCoupling, "Compiled code makes its own kernels; without a compiler all custom kernels are used.", "compilation.mode")
+	if s.Is("compilation.backend", "inductor") && !s.notCompiling() {
+		s.addCustomOp("none")
+	} else {
+		s.addCustomOp("all")
+	}
+	return nil
+}
+
+// irPriorities orders the implementations of normalisations.
+func (s *state) irPriorities() error {
+	own := "'native'"
+	if !s.Is("compilation.backend", "inductor") || s.notCompiling() {
+		own = "'vllm_c', 'native'"
+	}
+	if s.envBool("VLLM_USE_OINK_OPS", false) {
+		own = "'oink', " + own
+	}
+	s.irPriority, _, _ = strings.Cut(strings.TrimPrefix(own, "'"), "'")
+	line := fmt.Sprintf("rms_norm=[%s], fused_add_rms_norm=[%s]", own, own)
+	if s.r >= v0320 {
+		line += ", gelu_and_mul_sparse=['triton', 'native']"
+	}
+	s.info("Final IR op priority after setting platform defaults: IrOpPriorityConfig(%s)", line)
+	return nil
+}
+
+// optimisationLevel fills in what the optimisation level decides.
+func (s *state) optimisationLevel() error {
+	level := s.Str("optimization_level")
+	fill := func(name string, value any, by, rule string, coupled ...string) {
+		if s.Known(name) && s.Nil(name) {
+			s.because("", by, rule, append(coupled, "optimization_level")...)
+			s.Set(name, value)
+		}
+	}
+	zero, one := level == "O0", level == "O1"
+	norm := !zero && (s.customOp("rms_norm") || s.customOp("quant_fp8") || s.irPriority != "" && s.irPriority != "native")
+	fill("pass.fuse_norm_quant", norm, byCoupling, "Fused by a pass where a custom kernel is in use; compiled code fuses by itself.", "compilation.custom_ops")
+	act := !zero && (s.customOp("silu_and_mul") || s.customOp("quant_fp8"))
+	if s.r >= v0191 && !zero {
+		act = act || s.nvfp4Weights()
+	}
+	fill("pass.fuse_act_quant", act, byCoupling, "Fused by a pass where a custom kernel or NVFP4 is in use.", "compilation.custom_ops", "model.quantization")
+	fill("pass.fuse_allreduce_rms", !zero && !one && s.fusesAllReduce(), byHardware, fmt.Sprintf("FlashInfer's fused kernel runs on compute capability 9.0 and 10.x with more than one GPU; this is %d.%d.", s.gpu.major, s.gpu.minor), "parallel.tensor_parallel_size")
+	fill("pass.fuse_attn_quant", false, byDefault, "Off at every level.")
+	fill("pass.enable_sp", false, byDefault, "Off at every level.")
+	fill("pass.fuse_gemm_comms", false, byDefault, "Off at every level.")
+	fill("pass.eliminate_noops", !zero, byDefault, "On, except at level 0.")
+	graphs := "FULL_AND_PIECEWISE"
+	switch level {
+	case "O0":
+		graphs = "NONE"
+	case "O1":
+		graphs = "PIECEWISE"
+	}
+	fill("compilation.cudagraph_mode", graphs, byDefault, "None at level 0, piecewise at level 1, else full graphs for decode and pieces for prefill.")
+	fill("compilation.use_inductor_graph_partition", false, byDefault, "Off at every level.")
+	fill("kernel.enable_flashinfer_autotune", !zero, byDefault, "On, except at level 0.")
+	return nil
+}
+
+// fusesAllReduce says whether all-reduce and normalisation are one kernel
+// (enable_allreduce_rms_fusion).
+func (s *state) fusesAllReduce() bool {
+	if s.r < v0191 || s.r >= v0320 && s.envBool("VLLM_BATCH_INVARIANT", false) {
+		return false
+	}
+	return s.Int("parallel.tensor_parallel_size") > 1 && (s.gpu.major == 10 || s.gpu.capability() == 90)
+}
+
+// graphsNeedCompiler drops piecewise graphs that nothing cuts into pieces.
+func (s *state) graphsNeedCompiler() error {
+	mode := s.Str("compilation.cudagraph_mode")
+	if !hasPiecewise(mode) || s.isCompiling() || s.breaks() {
+		return nil
+	}
+	number := slices.Index(compileModes, s.Str("compilation.mode"))
+	if n, ok := s.Get("compilation.mode").(int); ok {
+		number = n
+	}
+	s.because("", byCoupling, "Pieces are cut by vLLM's compiler.", "compilation.mode")
+	if s.r < v0320 {
+		s.Set("compilation.cudagraph_mode", "NONE")
+		s.info("Cudagraph mode %s is not compatible with compilation mode %d.Overriding to NONE.", mode, number)
+		return nil
+	}
+	fallback := "NONE"
+	if mode == "FULL_AND_PIECEWISE" {
+		fallback = "FULL_DECODE_ONLY"
+	}
+	s.Set("compilation.cudagraph_mode", fallback)
+	if fallback == "NONE" {
+		s.Set("compilation.max_cudagraph_capture_size", 0)
+		s.Set("compilation.cudagraph_capture_sizes", []int{})
+	}
+	s.info("Cudagraph mode %s is not compatible with compilation mode %d. Overriding to %s.", mode, number, fallback)
+	return nil
+}
+
+// fusions prints the fusion passes that run.
+func (s *state) fusions() error {
+	var on []string
+	for _, name := range []string{"norm_quant", "act_quant", "attn_quant", "gemm_comms", "allreduce_rms"} {
+		if s.Bool("pass.fuse_" + name) {
+			on = append(on, name)
+		}
+	}
+	if len(on) > 0 {
+		s.info("Enabled custom fusions: %s", strings.Join(on, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package vllm
+
+import (
+	"fmt"
+	"slices"
+
+	"shakedown/internal/plan"
+)
+
+// configSteps are the decisions of VllmConfig.__post_init__.
+var configSteps = []plan.Step[*state]{
+	step("VLLM-PERFORMANCE-MODE", ">=0.19", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).performanceMode),
+	step("VLLM-MODEL-RULES", "", "vllm/model_executor/models/config.py MODELS_CONFIG_MAP (0.24.0)", (*state).modelRules),
+	step("VLLM-MAMBA-MODE", "", "vllm/model_executor/models/config.py MambaModelConfig (0.24.0)", (*state).recurrentState),
+	step("VLLM-PARALLEL-CHECK", "", "vllm/config/model.py ModelConfig.verify_with_parallel_config (0.24.0)", (*state).parallelChecks),
+	step("VLLM-QUANT-SUPPORT", "", "vllm/config/vllm.py VllmConfig._get_quantization_config (0.24.0)", (*state).supportedQuantization),
+	step("VLLM-SCHED-ASYNC", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).asyncScheduling),
+	step("VLLM-GRAPH-EAGER", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).eager),
+	step("VLLM-GRAPH-BREAKABLE", ">=0.24", "vllm/config/vllm.py VllmConfig._maybe_enable_breakable_cudagraph (0.32.0)", (*state).breakable),
+	step("VLLM-COMPILE-OFF", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).inductorOff),
+	step("VLLM-COMPILE-QUANT", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
+	step("VLLM-COMPILE-MODE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).compileDefault),
+	step("VLLM-COMPILE-OPS", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).customOpsDefault),
+	step("VLLM-IR-PRIORITY", ">=0.24", "vllm/config/kernel.py KernelConfig.set_platform_defaults (0.24.0)", (*state).irPriorities),
+	step("VLLM-OPT-LEVEL", ">=0.16", "vllm/config/vllm.py OPTIMIZATION_LEVEL_TO_CONFIG (0.24.0)", (*state).optimisationLevel),
+	step("VLLM-GRAPH-COMPILE-MODE", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).graphsNeedCompiler),
+	step("VLLM-SP", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).sequenceParallel),
+	step("VLLM-SCHED-SPEC-TOKENS", ">=0.16", "vllm/config/vllm.py VllmConfig._set_max_num_scheduled_tokens (0.24.0)", (*state).scheduledTokens),
+	step("VLLM-GRAPH-MODE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).graphLimits),
+	step("VLLM-GRAPH-EAGER-OLD", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).eagerGraphs),
+	step("VLLM-GRAPH-SIZES", "", "vllm/config/vllm.py VllmConfig._set_cudagraph_sizes (0.24.0)", (*state).graphSizes),
+	step("VLLM-KV-SHARING", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).kvSharing),
+	step("VLLM-PLATFORM", "", "vllm/platforms/cuda.py CudaPlatformBase.check_and_update_config (0.24.0)", (*state).platform),
+	step("VLLM-GRAPH-DEEPEP", "", "vllm/config/compilation.py CompilationConfig.set_splitting_ops_for_v1 (0.24.0)", (*state).deepEPGraphs),
+	step("VLLM-GRAPH-CASCADE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).cascade),
+	step("VLLM-HYBRID-OFF", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).hybridManager),
+	step("VLLM-COMPILE-QUANT", "", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
+	step("VLLM-FUSIONS", ">=0.19", "vllm/config/compilation.py PassConfig.log_enabled_passes (0.24.0)", (*state).fusions),
+	step("VLLM-KV-CHECK", ">=0.24", "vllm/config/vllm.py VllmConfig.validate_nvfp4_kv_cache_with_mla (0.24.0)", (*state).cacheChecks),
+}
+
+func (s *state) performanceMode() error {
+	if mode := s.Str("performance_mode"); mode != "balanced" {
+		s.info("Performance mode set to '%s'.", mode)
+	}
+	return nil
+}
+
+// parallelChecks refuses models that cannot be cut as asked.
+func (s *state) parallelChecks() error {
+	return s.splits(s.model, "VllmConfig")
+}
+
+// splits says whether a model can be cut as asked; class is the configuration
+// class that pydantic names.
+func (s *state) splits(m *model, class string) error {
+	tp := s.Int("parallel.tensor_parallel_size")
+	if tp > 0 && m.heads%tp != 0 {
+		return invalid(class, "Total number of attention heads (%d) must be divisible by tensor parallel size (%d).", m.heads, tp)
+	}
+	if s.Bool("parallel.enable_expert_parallel") && m.experts == 0 {
+		return invalid(class, "Number of experts in the model must be greater than 0 when expert parallelism is enabled.")
+	}
+	if s.Int("parallel.pipeline_parallel_size") > 1 && !m.class.pipelines {
+		return refuse("NotImplementedError", "Pipeline parallelism is not supported for this model. Supported models implement the `SupportsPP` interface.")
+	}
+	dcp := s.Int("parallel.decode_context_parallel_size")
+	if dcp <= 1 || s.Bool("model.use_mla") {
+		return nil
+	}
+	kv := max(1, m.kvHeads)
+	most := tp / kv
+	if s.r >= v0320 {
+		switch {
+		case tp <= kv:
+			return invalid(class, "Decode context parallelism for GQA/MQA requires `--tensor-parallel-size` (%d) to be greater than the model's total number of KV heads (%d). Increase `--tensor-parallel-size` or set `--decode-context-parallel-size 1`.", tp, kv)
+		case dcp > most:
+			return invalid(class, "`--decode-context-parallel-size` (%d) exceeds the maximum supported value (%d) for `--tensor-parallel-size` (%d) and %d model KV heads.", dcp, most, tp, kv)
+		}
+	}
+	switch {
+	case tp <= kv:
+		return failed(class, "tensor parallel size %d must be greater than total num kv heads %d when enable decode context parallel for GQA/MQA", tp, kv)
+	case dcp > most:
+		return failed(class, "decode context parallel size must less than or equal to (tensor parallel size %d // total num kv heads %d) = %d, but got %d", tp, kv, most, dcp)
+	case (m.heads/kv)%dcp != 0:
+		return failed(class, "Total number of q per kv attn heads (%d) must be divisible by dcp world size when enable decode context parallel for GQA (%d).", m.heads/kv, dcp)
+	}
+	return nil
+}
+
+// executors that overlap scheduling with the GPU's work.
+var asyncExecutors = []string{"mp", "uni", "ray"}
+
+// asyncScheduling overlaps scheduling with the GPU's work where nothing
+// forbids it.
+func (s *state) asyncScheduling() error {
+	executor := s.Str("parallel.distributed_executor_backend")
+	fits := slices.Contains(asyncExecutors, executor) && (s.r >= v0240 || executor != "ray")
+	method := ""
+	if s.spec != nil {
+		method = s.spec.method
+	}
+	eagle := s.spec == nil || s.spec.eagle || slices.Contains([]string{"ngram_gpu", "dflash", "dspark"}, method)
+	switch {
+	case s.r == v0112:
+	case s.Bool("scheduler.async_scheduling"):
+		if !eagle && method != "draft_model" {
+			return invalid("VllmConfig", "Currently, async scheduling is only supported with EAGLE/MTP/Draft Model/NGram GPU kind of speculative decoding")
+		}
+		if !fits {
+			return invalid("VllmConfig", "`%s` does not support async scheduling yet.", executor)
+		}
+	case s.Nil("scheduler.async_scheduling"):
+		by, rule := byCoupling, "Scheduling overlaps with the GPU's work unless something forbids it."
+		switch {
+		case s.r >= v0240 && s.Str("model.runner_type") == "pooling":
+			by, rule = byModel, "It slows pooling models down."
+			s.because("", by, rule)
+			s.Set("scheduler.async_scheduling", false)
+		case !eagle && !(s.r >= v0320 && method == "draft_model"):
+			s.because("VLLM-SCHED-ASYNC-SPEC", by, "The speculative method needs the step's result first.", "speculative.method")
+			s.Set("scheduler.async_scheduling", false)
+			s.warn("Async scheduling not supported with %s-based speculative decoding and will be disabled.", method)
+		case !fits:
+			s.because("VLLM-SCHED-ASYNC-EXECUTOR", by, "The executor cannot overlap.", "parallel.distributed_executor_backend")
+			s.Set("scheduler.async_scheduling", false)
+			s.warn("Async scheduling will be disabled because it is not supported with the `%s` distributed executor backend. ", executor)
+		default:
+			s.because("VLLM-SCHED-ASYNC-ON", by, rule)
+			s.Set("scheduler.async_scheduling", true)
+		}
+	}
+	if s.r >= v0160 && s.r <= v0240 {
+		word := "disabled"
+		if s.Bool("scheduler.async_scheduling") {
+			word = "enabled"
+		}
+		s.info("Asynchronous scheduling is %s.", word)
+	}
+	return s.dpSync()
+}
+
+// dpSync moves the synchronisation of data parallel ranks off NCCL.
+func (s *state) dpSync() error {
+	if s.r < v0160 || !s.Bool("scheduler.async_scheduling") || s.Int("parallel.data_parallel_size") <= 1 || s.args.Get("disable_nccl_for_dp_synchronization") != nil {
+		return nil
+	}
+	if s.r >= v0240 && s.model.experts == 0 {
+		return nil
+	}
+	s.because("VLLM-SCHED-DP-SYNC", byCoupling, "NCCL would wait for the GPU.", "scheduler.async_scheduling")
+	s.info("Disabling NCCL for DP synchronization when using async scheduling.")
+	return nil
+}
+
+// sequenceParallel drops sequence parallelism where there is nothing to cut.
+func (s *state) sequenceParallel() error {
+	if s.r >= v0320 {
+		return nil
+	}
+	if s.Bool("pass.fuse_gemm_comms") {
+		s.because("", byCoupling, "Asynchronous tensor parallelism is built on sequence parallelism.", "pass.fuse_gemm_comms")
+		s.Set("pass.enable_sp", true)
+	}
+	if s.Bool("pass.enable_sp") && s.Int("parallel.tensor_parallel_size") == 1 {
+		s.because("", byCoupling, "One rank has no sequence to share.", "parallel.tensor_parallel_size")
+		s.Set("pass.enable_sp", false)
+		s.Set("pass.fuse_gemm_comms", false)
+		s.warn("Sequence Parallelism requires TP>1, disabling")
+	}
+	return nil
+}
+
+func (s *state) kvSharing() error {
+	if !s.args.Bool("kv_sharing_fast_prefill") {
+		return nil
+	}
+	if s.spec != nil && s.spec.eagle {
+		return invalid("VllmConfig", "Fast prefill optimization for KV sharing is not compatible with EAGLE as EAGLE requires correct logits for all tokens while fast prefill gives incorrect logits for prompt tokens.")
+	}
+	s.warn("--kv-sharing-fast-prefill requires changes on model side for correctness and to realize prefill savings.")
+	return nil
+}
+
+// platform applies what the CUDA platform decides.
+func (s *state) platform() error {
+	if s.Is("parallel.worker_cls", "auto") {
+		s.because("", byHardware, "The worker of CUDA GPUs.")
+		s.Set("parallel.worker_cls", "vllm.v1.worker.gpu_worker.Worker")
+	}
+	if s.prefixLM() && s.Bool("model.is_multimodal_model") && !s.Bool("scheduler.disable_chunked_mm_input") {
+		s.because("VLLM-SCHED-MM-CHUNK", byModel, "The tokens of an image attend in both directions, so an image is not cut.")
+		s.Set("scheduler.disable_chunked_mm_input", true)
+		s.warn("Forcing --disable_chunked_mm_input for models with multimodal-bidirectional attention.")
+	}
+	return nil
+}
+
+// prefixLM says whether image tokens attend in both directions in this launch.
+func (s *state) prefixLM() bool {
+	return s.model.prefixLM && !(s.r >= v0320 && s.textOnly())
+}
+
+// textOnly says whether a multimodal model is limited to text.
+func (s *state) textOnly() bool {
+	if s.args.Bool("language_model_only") {
+		return true
+	}
+	limits, _ := s.args.Get("limit_mm_per_prompt").(map[string]any)
+	if len(limits) == 0 {
+		return false
+	}
+	for _, v := range limits {
+		if v != 0 {
+			return false
+		}
+	}
+	return limits["image"] == 0
+}
+
+// deepEPGraphs turns CUDA graphs off for kernels that they cannot hold.
+func (s *state) deepEPGraphs() error {
+	dp := s.Int("parallel.data_parallel_size")
+	if s.r >= v0160 && s.model.experts == 0 {
+		dp = 1
+	}
+	if !s.Is("parallel.all2all_backend", "deepep_high_throughput") || dp <= 1 || s.Is("compilation.cudagraph_mode", "NONE") {
+		return nil
+	}
+	s.because("", byCoupling, "DeepEP's high-throughput kernels do not work with CUDA graphs.", "parallel.all2all_backend")
+	s.Set("compilation.cudagraph_mode", "NONE")
+	s.info("DeepEP: Disabling CUDA Graphs since DeepEP high-throughput kernels are optimized for prefill and are incompatible with CUDA Graphs. In order to use CUDA Graphs for decode-optimized workloads, use --all2all-backend with another option, such as deepep_low_latency, nixl_ep, or allgather_reducescatter.")
+	return nil
+}
+
+// cascade tells what cascade attention loses.
+func (s *state) cascade() error {
+	if s.r >= v0320 {
+		s.because("", byDefault, "Cascade attention was removed.")
+		s.Set("model.disable_cascade_attn", true)
+	}
+	off := s.Bool("model.disable_cascade_attn")
+	mode := s.Str("compilation.cudagraph_mode")
+	if !off && hasFull(mode) && !hasPiecewise(mode) {
+		s.warn("No piecewise cudagraph for executing cascade attention. Will fall back to eager execution if a batch runs into cascade attentions.")
+	}
+	if !off && s.envBool("VLLM_BATCH_INVARIANT", false) {
+		s.because("", byEnvironment, "VLLM_BATCH_INVARIANT: cascade attention depends on the batch.")
+		s.Set("model.disable_cascade_attn", true)
+		s.warn("Disabling cascade attention when VLLM_BATCH_INVARIANT is enabled.")
+	}
+	if s.Bool("parallel.enable_dbo") {
+		list := names("deepep_low_latency deepep_high_throughput nixl_ep")
+		if s.r < v0240 {
+			list = list[:2]
+		}
+		if !slices.Contains(list, s.Str("parallel.all2all_backend")) {
+			return failed("VllmConfig", "Microbatching currently only supports the deepep_low_latency, deepep_high_throughput, and nixl_ep all2all backends. %s is not supported. To fix use --all2all-backend=deepep_low_latency, --all2all-backend=deepep_high_throughput, or --all2all-backend=nixl_ep and install the matching kernels.", s.Str("parallel.all2all_backend"))
+		}
+		if !s.Bool("model.disable_cascade_attn") {
+			s.because("", byCoupling, "Dual batch overlap.", "parallel.enable_dbo")
+			s.Set("model.disable_cascade_attn", true)
+			s.warn("Disabling cascade attention when DBO is enabled.")
+		}
+	}
+	return nil
+}
+
+// hybridManager decides whether layers of several kinds share one KV cache
+// manager.
+func (s *state) hybridManager() error {
+	needed := false
+	why := ""
+	if s.model.chunk != nil {
+		switch {
+		case s.spec != nil && s.spec.eagle:
+			needed, why = true, "Chunked local attention with EAGLE."
+		case !s.envBool("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", s.r >= v0160):
+			needed, why = true, "Chunked local attention is slower with it."
+			s.because("VLLM-HYBRID-CHUNKED", byModel, why)
+			s.warn("There is a latency regression when using chunked local attention with the hybrid KV cache manager. Disabling it, by default. To enable it, set the environment VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=1.")
+		}
+	}
+	const name = "scheduler.disable_hybrid_kv_cache_manager"
+	asked := s.Get(name)
+	switch {
+	case asked == nil:
+		s.because("", byModel, fmt.Sprint("On unless a feature does not work with it. ", why))
+		s.Set(name, needed)
+	case asked == false && needed:
+		if s.r == v0112 {
+			s.because("", byModel, why)
+			s.Set(name, true)
+			return nil
+		}
+		return invalid("VllmConfig", "Hybrid KV cache manager was explicitly enabled but is not supported in this configuration. Consider omitting the --no-disable-hybrid-kv-cache-manager flag to let vLLM decide automatically.")
+	}
+	return nil
+}
+
+// cacheChecks refuses KV cache formats that the model's attention cannot read.
+func (s *state) cacheChecks() error {
+	if s.Is("cache.cache_dtype", "nvfp4") && s.Bool("model.use_mla") {
+		hint := "'fp8' or 'auto'"
+		if s.r >= v0320 {
+			hint = "'fp8', 'auto', or 'nvfp4_ds_mla' with a sparse MLA backend"
+		}
+		return invalid("VllmConfig", "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends. Please use a different --kv-cache-dtype (e.g., %s) for MLA models such as DeepSeek.", hint)
+	}
+	size, ok := s.args.Get("mamba_block_size").(int)
+	if ok && size != s.Int("model.max_model_len") && !s.Bool("cache.enable_prefix_caching") {
+		return invalid("VllmConfig", "--mamba-block-size can only be set with --enable-prefix-caching")
+	}
+	return nil
+}

@@ -1,0 +1,436 @@
+package vllm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"shakedown/internal/hfconfig"
+	"shakedown/internal/plan"
+)
+
+// modelSteps are the decisions of ModelConfig.__post_init__, and what comes
+// before it.
+var modelSteps = []plan.Step[*state]{
+	step("VLLM-ENV-UNKNOWN", ">=0.19", "vllm/envs.py validate_environ (0.24.0)", (*state).unknownVariables),
+	step("VLLM-ATTN-VARIABLE", "<0.16", "vllm/envs.py VLLM_ATTENTION_BACKEND (0.11.2)", (*state).attentionVariable),
+	step("VLLM-CUMEM", ">=0.24", "vllm/config/model.py ModelConfig.__post_init__ (0.24.0)", (*state).sleepMode),
+	step("VLLM-MODEL-CONFIG", "", "vllm/transformers_utils/config.py get_config (0.24.0)", (*state).readCheckpoint),
+	step("VLLM-RUNNER", "", "vllm/config/model.py ModelConfig._get_runner_type (0.24.0)", (*state).runner),
+	step("VLLM-CONVERT", "", "vllm/config/model.py ModelConfig._get_convert_type (0.24.0)", (*state).convertType),
+	step("VLLM-MODEL-ARCH", "", "vllm/model_executor/models/registry.py inspect_model_cls (0.24.0)", (*state).resolveArchitecture),
+	step("VLLM-TOKENIZER-MODE", ">=0.19", "vllm/config/model.py ModelConfig.__post_init__ (0.24.0)", (*state).tokenizerMode),
+	step("VLLM-DTYPE", "", "vllm/config/model.py _get_and_verify_dtype (0.24.0)", (*state).dtype),
+	step("VLLM-MODEL-LEN", "", "vllm/config/model.py _get_and_verify_max_len (0.24.0)", (*state).maxModelLen),
+	step("VLLM-MODEL-MM", "", "vllm/config/model.py ModelConfig.__post_init__ (0.24.0)", (*state).multimodal),
+	step("VLLM-QUANT", "", "vllm/config/model.py ModelConfig._verify_quantization (0.24.0)", (*state).quantization),
+}
+
+// unknownVariables warns about variables that look like vLLM's and are not.
+func (s *state) unknownVariables() error {
+	for _, name := range slices.Sorted(maps.Keys(s.ask.Env)) {
+		if strings.HasPrefix(name, "VLLM_") && !environment()[name].has(s.r) {
+			s.warn("Unknown vLLM environment variable detected: %s", name)
+		}
+	}
+	return nil
+}
+
+// attentionVariable checks VLLM_ATTENTION_BACKEND, which ModelConfig reads for
+// the multimodal encoder.
+func (s *state) attentionVariable() error {
+	v, ok := s.Env("VLLM_ATTENTION_BACKEND")
+	if !ok || slices.Contains(attentionBackends(s.r), v) {
+		return nil
+	}
+	return invalid("ModelConfig", "Invalid value '%s' for VLLM_ATTENTION_BACKEND. Valid options: ['%s'].", v, strings.Join(attentionBackends(s.r), "', '"))
+}
+
+func (s *state) sleepMode() error {
+	if s.args.Bool("enable_sleep_mode") && !s.args.Bool("enable_cumem_allocator") {
+		s.info("Enabling cumem allocator because sleep mode requires it.")
+	}
+	return nil
+}
+
+// readCheckpoint reads config.json, which transformers must know the type of.
+func (s *state) readCheckpoint() error {
+	kind := s.ask.Model.Config.Text("model_type")
+	if !s.knowsModelType(kind) {
+		if s.ask.Model.Config.Obj("auto_map").Has("AutoConfig") {
+			if !s.args.Bool("trust_remote_code") {
+				return refuse("RuntimeError", "Failed to load the model config. If the model is a custom model not yet available in the HuggingFace transformers library, consider setting `trust_remote_code=True` in LLM or using the `--trust-remote-code` flag in the CLI.")
+			}
+		} else {
+			return invalid("ModelConfig", "%s", unknownModelType(kind))
+		}
+	}
+	s.model = readModel(s.ask.Model, s.r, s.envBool("VLLM_MLA_DISABLE", false))
+	if len(s.model.architectures) == 0 {
+		return invalid("ModelConfig", "No model architectures are specified")
+	}
+	s.because("", byModel, fmt.Sprintf("config.json: model_type %s, architecture %s.", kind, s.model.architectures[0]))
+	s.Set("model.attention_chunk_size", s.model.chunk)
+	return nil
+}
+
+// unknownModelType is what AutoConfig says about a model type that it does not
+// know (transformers/models/auto/configuration_auto.py).
+func unknownModelType(kind string) string {
+	return "The checkpoint you are trying to load has model type `" + kind + "` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date.\n\n" +
+		"You can update Transformers with the command `pip install --upgrade transformers`. If this does not work, and the checkpoint is very new, then there may not be a release version that supports this model yet. In this case, you can get the most up-to-date code by installing Transformers from source with the command `pip install git+https://github.com/huggingface/transformers.git`"
+}
+
+// classDefaults are the runner and the conversion that the ending of an
+// architecture's name stands for, the first match counting.
+var classDefaults = []struct{ suffix, runner, convert string }{
+	{"ForCausalLM", "generate", "none"},
+	{"ForConditionalGeneration", "generate", "none"},
+	{"ChatModel", "generate", "none"},
+	{"LMHeadModel", "generate", "none"},
+	{"ForTextEncoding", "pooling", "embed"},
+	{"EmbeddingModel", "pooling", "embed"},
+	{"ForSequenceClassification", "pooling", "classify"},
+	{"ForTokenClassification", "pooling", "classify"},
+	{"ForAudioClassification", "pooling", "classify"},
+	{"ForImageClassification", "pooling", "classify"},
+	{"ForVideoClassification", "pooling", "classify"},
+	{"ClassificationModel", "pooling", "classify"},
+	{"ForRewardModeling", "pooling", "embed"},
+	{"RewardModel", "pooling", "embed"},
+	{"Model", "pooling", "embed"},
+}
+
+// classDefault finds the defaults of an architecture; a runner narrows them.
+func classDefault(name, runner string) (asRunner, convert string, ok bool) {
+	for _, d := range classDefaults {
+		if (runner == "" || runner == d.runner) && strings.HasSuffix(name, d.suffix) {
+			return d.runner, d.convert, true
+		}
+	}
+	return "", "", false
+}
+
+// runner decides between generating text and pooling.
+func (s *state) runner() error {
+	if r := s.args.Str("runner"); r != "auto" {
+		s.Set("scheduler.runner_type", r)
+		return nil
+	}
+	runner := "generate"
+	if convert := s.args.Str("convert"); convert != "auto" && convert != "none" {
+		runner = "pooling"
+	} else {
+		for _, name := range s.model.architectures {
+			if class, ok := architectureOf(name, s.r); ok {
+				if class.pooling {
+					runner = "pooling"
+					break
+				}
+				if class.generates {
+					break
+				}
+			}
+			if r, _, ok := classDefault(name, ""); ok {
+				runner = r
+				break
+			}
+		}
+	}
+	s.because("", byModel, fmt.Sprintf("The class of %s decides between generating text and pooling.", s.model.architectures[0]))
+	s.Set("model.runner_type", runner)
+	s.Set("scheduler.runner_type", runner)
+	if runner != "generate" {
+		s.info("Resolved `--runner auto` to `--runner %s`. Pass the value explicitly to silence this message.", runner)
+	}
+	return nil
+}
+
+// convertType decides whether a generating model is adapted for pooling.
+func (s *state) convertType() error {
+	if s.args.Str("convert") != "auto" {
+		return nil
+	}
+	runner := s.Str("model.runner_type")
+	convert := "none"
+	if runner == "pooling" {
+		convert = "embed"
+	}
+	for _, name := range s.model.architectures {
+		if class, ok := architectureOf(name, s.r); ok && (runner == "generate" && class.generates || runner == "pooling" && class.pooling) {
+			convert = "none"
+			break
+		}
+		if _, c, ok := classDefault(name, runner); ok {
+			convert = c
+			break
+		}
+	}
+	s.because("", byModel, fmt.Sprintf("%s as a %s model.", s.model.architectures[0], runner))
+	s.Set("model.convert_type", convert)
+	if convert != "none" {
+		s.info("Resolved `--convert auto` to `--convert %s`. Pass the value explicitly to silence this message.", convert)
+	}
+	return nil
+}
+
+// resolveArchitecture finds the class that runs the model.
+func (s *state) resolveArchitecture() error {
+	m := s.model
+	for _, name := range m.architectures {
+		if class, ok := architectureOf(name, s.r); ok {
+			m.name, m.class = name, class
+			break
+		}
+	}
+	if m.name == "" {
+		m.name = transformersBackend(m)
+		class, ok := architectureOf(m.name, s.r)
+		if !ok {
+			return invalid("ModelConfig", "Model architectures ['%s'] are not supported for now.", strings.Join(m.architectures, "', '"))
+		}
+		m.class = class
+		s.because("VLLM-TRANSFORMERS", byModel, "vLLM has no implementation of this architecture and runs the one of transformers.")
+		s.warn("%s has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.", m.name)
+		s.because("", byModel, "")
+	}
+	runner := s.Str("model.runner_type")
+	switch {
+	case runner != "pooling" && m.class.pooling && !m.class.generates:
+		return invalid("ModelConfig", "Embedding models do not support `--runner %s`. Use `--runner pooling` or `--runner auto` for embedding models.", runner)
+	case runner == "generate" && !m.class.generates:
+		return invalid("ModelConfig", "This model does not support `--runner generate`.")
+	case runner == "pooling" && !m.class.pooling && !slices.Contains([]string{"embed", "classify", "reward"}, s.Str("model.convert_type")):
+		return invalid("ModelConfig", "This model does not support `--runner pooling`. You can pass `--convert <embed|classify> to adapt it into a pooling model.")
+	}
+	if runner == "pooling" && m.class.attention == "" {
+		m.class.attention = "decoder"
+	}
+	s.info("Resolved architecture: %s", m.name)
+	s.because("", byModel, fmt.Sprintf("The class %s says what its layers are.", m.name))
+	s.Set("model.is_hybrid", m.isHybrid())
+	s.Set("model.is_deepseek_mla", m.mla)
+	s.Set("model.use_mla", m.mla && !s.envBool("VLLM_MLA_DISABLE", false))
+	s.Set("cache.is_attention_free", m.class.noAttention)
+	return nil
+}
+
+// transformersBackend is the class that runs an architecture which vLLM does
+// not implement (ModelConfig._get_transformers_backend_cls).
+func transformersBackend(m *model) string {
+	name := "Transformers"
+	if len(m.text) != len(m.config) {
+		name += "MultiModal"
+	}
+	if m.experts > 0 {
+		name += "MoE"
+	}
+	if runner, convert, ok := classDefault(m.architectures[0], ""); ok && runner == "pooling" {
+		if convert == "classify" {
+			return name + "ForSequenceClassification"
+		}
+		return name + "EmbeddingModel"
+	}
+	return name + "ForCausalLM"
+}
+
+// isHybrid says whether attention and recurrent layers alternate. A model of a
+// hybrid class may have attention layers only.
+func (m *model) isHybrid() bool {
+	if !m.class.hybrid {
+		return false
+	}
+	kinds := m.config.Strings("layer_types")
+	return len(kinds) == 0 || slices.ContainsFunc(kinds, func(k string) bool { return k != "attention" })
+}
+
+// tokenizerModes are the modes that architectures ask for.
+var tokenizerModes = map[string]struct {
+	mode string
+	from release
+}{
+	"DeepseekV32ForCausalLM":   {"deepseek_v32", v0191},
+	"DeepseekV4ForCausalLM":    {"deepseek_v4", v0240},
+	"Grok1ForCausalLM":         {"grok2", v0191},
+	"MoonshotKimiaForCausalLM": {"kimi_audio", v0191},
+}
+
+func (s *state) tokenizerMode() error {
+	want, ok := tokenizerModes[s.model.name]
+	if !ok || s.r < want.from || s.Str("model.tokenizer_mode") != "auto" {
+		return nil
+	}
+	s.because("", byModel, s.model.name+" needs a tokenizer of its own.")
+	s.Set("model.tokenizer_mode", want.mode)
+	s.info("Defaulting to tokenizer_mode='%s' for %s", want.mode, s.model.name)
+	return nil
+}
+
+// float16Refused are the model types that overflow in float16.
+var float16Refused = names("gemma2 gemma3 gemma3_text plamo2 glm4")
+
+const float16Reason = "Numerical instability. Please use bfloat16 or float32 instead."
+
+// configDType is the dtype that config.json names, float32 when it names none.
+// The weights could tell it as well; they are not read.
+func (m *model) configDType() string {
+	for _, o := range []hfconfig.Object{m.config, m.text, m.config.Obj("vision_config"), m.config.Obj("encoder_config")} {
+		for _, name := range []string{"dtype", "torch_dtype"} {
+			if d := strings.TrimPrefix(o.Text(name), "torch."); d != "" && d != "auto" {
+				return d
+			}
+		}
+	}
+	return "float32"
+}
+
+// dtype decides the dtype of weights and activations.
+func (s *state) dtype() error {
+	inConfig := s.model.configDType()
+	asked := strings.ToLower(s.args.Str("dtype"))
+	noFloat16 := slices.Contains(float16Refused, s.model.modelType)
+	var chosen string
+	switch asked {
+	case "auto":
+		supported := []string{"bfloat16", "float16", "float32"}
+		if s.gpu.capability() < 80 {
+			supported = []string{"float16", "float32"}
+		}
+		if noFloat16 {
+			supported = slices.DeleteFunc(supported, func(d string) bool { return d == "float16" })
+		}
+		preferred := supported[0]
+		if s.Str("model.runner_type") == "pooling" && slices.Contains(supported, "float16") {
+			preferred = "float16"
+		}
+		chosen = inConfig
+		if chosen == "float32" {
+			chosen = preferred
+		}
+		if !slices.Contains(supported, chosen) {
+			s.because("VLLM-DTYPE-DEVICE", byHardware, "The GPU does not support the model's dtype.")
+			s.warn("Your device '%s' (with compute capability %d.%d) doesn't support torch.%s. Falling back to torch.%s for compatibility.", s.gpu.name, s.gpu.major, s.gpu.minor, chosen, preferred)
+			chosen = preferred
+		}
+	case "half":
+		chosen = "float16"
+	case "float":
+		chosen = "float32"
+	default:
+		chosen = asked
+	}
+	if noFloat16 && chosen == "float16" {
+		return invalid("ModelConfig", "The model type '%s' does not support float16. Reason: %s", s.model.modelType, float16Reason)
+	}
+	id, word := "", ""
+	switch {
+	case chosen == inConfig:
+	case chosen == "float32":
+		id, word = "VLLM-DTYPE-UP", "Upcasting"
+	case inConfig == "float32":
+		id, word = "VLLM-DTYPE-DOWN", "Downcasting"
+	default:
+		id, word = "VLLM-DTYPE-CAST", "Casting"
+	}
+	by := byModel
+	if asked != "auto" {
+		by = byDefault
+	}
+	s.because(id, by, fmt.Sprintf("config.json names %s, --dtype %s was in force.", inConfig, asked))
+	s.Set("model.dtype", "torch."+chosen)
+	if word != "" {
+		level := byte('I')
+		if word == "Casting" {
+			level = 'W'
+		}
+		s.line(level, "%s torch.%s to torch.%s.", []any{word, inConfig, chosen})
+	}
+	if s.model.slidingWindow == 0 && s.model.text.IntOr("sliding_window", -1) == 0 && s.r >= v0191 {
+		s.because("", byModel, "The checkpoint's sliding window is 0, which means none.")
+		s.Set("model.disable_sliding_window", true)
+	}
+	return nil
+}
+
+// maxModelLen derives the longest sequence from config.json and checks the one
+// that was asked for against it.
+func (s *state) maxModelLen() error {
+	asked, given := s.args.Get("max_model_len").(int)
+	n, err := s.deriveMaxModelLen(asked, given && !(asked == -1 && s.r >= v0160))
+	if err != nil {
+		return err
+	}
+	s.because("", byModel, "The smallest length that config.json names, times the factor of its rotary scaling.")
+	s.Set("model.max_model_len", n)
+	s.info("Using max model len %d", n)
+	return nil
+}
+
+func (s *state) deriveMaxModelLen(asked int, given bool) (int, error) {
+	m := s.model
+	length, key := m.maxLen, m.maxLenKey
+	if s.Bool("model.disable_sliding_window") && m.slidingWindow > 0 && float64(m.slidingWindow) < length {
+		length, key = float64(m.slidingWindow), "sliding_window"
+	}
+	if length == 0 {
+		if given {
+			return asked, nil
+		}
+		s.warn("The model's config.json does not contain any of the keys to determine the original maximum length of the model. Assuming the model's maximum length is %d.", 2048)
+		length = 2048
+	}
+	scaled := false
+	longRope := false
+	if ropes := m.ropes(); ropes != nil && !strings.Contains(m.textType, "gemma3") {
+		factor := 1.0
+		for _, rp := range ropes {
+			longRope = longRope || rp.kind == "longrope"
+			if slices.Contains([]string{"su", "longrope", "llama3"}, rp.kind) {
+				continue
+			}
+			if rp.factor != 0 {
+				factor = rp.factor
+			}
+			if rp.kind == "yarn" && rp.original != 0 {
+				length = rp.original
+			}
+		}
+		length *= factor
+		scaled = true
+	}
+	if !given {
+		if n, ok := m.text.Int("original_max_position_embeddings"); ok && longRope {
+			return n, nil
+		}
+		return int(length), nil
+	}
+	if float64(asked) <= length {
+		return asked, nil
+	}
+	limit, has := m.text.Int("model_max_length")
+	if has && asked <= limit {
+		return asked, nil
+	}
+	shownLimit, shownLength := "None", fmt.Sprintf("%d", int(length))
+	if has {
+		shownLimit = fmt.Sprint(limit)
+	}
+	if scaled && s.r >= v0160 {
+		shownLength += ".0"
+	}
+	message := fmt.Sprintf("User-specified max_model_len (%d) is greater than the derived max_model_len (%s=%s or model_max_length=%s in model's config.json).", asked, key, shownLength, shownLimit)
+	const caution = "VLLM_ALLOW_LONG_MAX_MODEL_LEN must be used with extreme caution. If the model uses relative position encoding (RoPE), positions exceeding derived_max_model_len lead to nan. If the model uses absolute position encoding, positions exceeding derived_max_model_len will cause a CUDA array out-of-bounds error."
+	if s.envBool("VLLM_ALLOW_LONG_MAX_MODEL_LEN", false) {
+		s.warn("%s %s", message, caution)
+		return asked, nil
+	}
+	return 0, invalid("ModelConfig", "%s To allow overriding this maximum, set the env var VLLM_ALLOW_LONG_MAX_MODEL_LEN=1. %s", message, caution)
+}
+
+// multimodal says whether the model takes more than text.
+func (s *state) multimodal() error {
+	s.because("", byModel, fmt.Sprintf("The class %s says whether it takes more than text.", s.model.name))
+	s.Set("model.is_multimodal_model", s.model.class.multimodal)
+	return nil
+}

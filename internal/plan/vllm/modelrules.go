@@ -1,0 +1,153 @@
+package vllm
+
+import (
+	"fmt"
+	"slices"
+)
+
+// modelRules applies what vLLM decides for single architectures.
+func (s *state) modelRules() error {
+	switch s.model.name {
+	case "DeepseekV32ForCausalLM":
+		return s.deepSeekV32()
+	case "GlmMoeDsaForCausalLM":
+		if s.r >= v0320 {
+			return s.glmDSA()
+		}
+	case "GptOssForCausalLM":
+		return s.gptOss()
+	case "NemotronHForCausalLM", "NemotronHPuzzleForCausalLM":
+		return s.nemotronH()
+	case "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM":
+		return s.qwen35()
+	}
+	return nil
+}
+
+// deepSeekV32 reads FP8 as DeepSeek's packed format in old releases, and
+// bfloat16 as the model's own dtype.
+func (s *state) deepSeekV32() error {
+	kv := s.Str("cache.cache_dtype")
+	switch {
+	case len(kv) >= 3 && kv[:3] == "fp8" && s.r <= v0160:
+		s.because("VLLM-KV-DTYPE-DSV32", byModel, "FP8 on a sparse MLA model means the packed 656-byte record, not plain FP8.")
+		s.Set("cache.cache_dtype", "fp8_ds_mla")
+		s.info("Using custom fp8 kv-cache format for DeepSeekV3.2")
+	case kv == "bfloat16":
+		s.because("", byModel, "The model's own dtype is bfloat16.")
+		s.Set("cache.cache_dtype", "auto")
+		s.info("Using bfloat16 kv-cache for DeepSeekV3.2")
+	}
+	return nil
+}
+
+// glmDSA takes an FP8 KV cache on compute capability 10.x.
+func (s *state) glmDSA() error {
+	if s.Is("cache.cache_dtype", "auto") && s.gpu.major == 10 {
+		s.because("VLLM-KV-DTYPE-DSA", byModel, "This architecture takes an FP8 KV cache on compute capability 10.x when no dtype was asked for.")
+		s.Set("cache.cache_dtype", "fp8_e4m3")
+		s.info("Using fp8 kv-cache for GlmMoeDsaForCausalLM on SM10x")
+	}
+	return nil
+}
+
+// gptOss captures larger CUDA graphs.
+func (s *state) gptOss() error {
+	if s.Nil("compilation.cudagraph_capture_sizes") && s.Nil("compilation.max_cudagraph_capture_size") {
+		s.because("VLLM-GRAPH-SIZE", byModel, "gpt-oss gains from larger graphs.")
+		s.Set("compilation.max_cudagraph_capture_size", 1024)
+		s.info("Overriding max cuda graph capture size to %d for performance.", 1024)
+	}
+	return nil
+}
+
+// nemotronH keeps its recurrent state in float32 unless config.json says
+// otherwise.
+func (s *state) nemotronH() error {
+	if s.r < v0191 || !s.Is("cache.mamba_ssm_cache_dtype", "auto") {
+		return nil
+	}
+	dtype := s.model.config.Text("mamba_ssm_cache_dtype")
+	if dtype == "" {
+		dtype = "float32"
+	}
+	s.because("VLLM-MAMBA-SSM", byModel, "Only float32 is known to keep the accuracy of this model.")
+	s.Set("cache.mamba_ssm_cache_dtype", dtype)
+	s.info("Updating mamba_ssm_cache_dtype to '%s' for NemotronH model", dtype)
+	return nil
+}
+
+// qwen35 keeps its recurrent state in the dtype that config.json names.
+func (s *state) qwen35() error {
+	dtype := s.model.text.Text("mamba_ssm_dtype")
+	if s.r < v0191 || dtype == "" {
+		return nil
+	}
+	asked := s.Str("cache.mamba_ssm_cache_dtype")
+	switch {
+	case asked == "auto":
+		s.because("VLLM-MAMBA-SSM", byModel, "mamba_ssm_dtype of config.json.")
+		s.Set("cache.mamba_ssm_cache_dtype", dtype)
+	case asked != dtype:
+		s.warn("Qwen3.5 model specifies mamba_ssm_dtype='%s' in its config, but --mamba-ssm-cache-dtype='%s' was passed. Using the user-specified value.", dtype, asked)
+	}
+	return nil
+}
+
+// pureRecurrent are the architectures without attention whose state cache is
+// set up like that of hybrid models.
+var pureRecurrent = names("MambaForCausalLM Mamba2ForCausalLM FalconMambaForCausalLM")
+
+// recurrentState decides how the states of recurrent layers are cached.
+func (s *state) recurrentState() error {
+	m := s.model
+	if !s.Bool("model.is_hybrid") && !slices.Contains(pureRecurrent, m.name) {
+		return nil
+	}
+	if s.Bool("cache.calculate_kv_scales") && s.r >= v0191 && s.Bool("model.is_hybrid") {
+		s.because("", byModel, "Recurrent state makes scales measured at start-up useless.")
+		s.Set("cache.calculate_kv_scales", false)
+		s.warn("Disabling calculate_kv_scales for hybrid model '%s'. Hybrid models with recurrent layers (GDN, Mamba, SSM) produce unreliable KV cache scales during the calibration pass because recurrent state is uninitialized. Using default scale of 1.0 instead.", m.files.Path)
+	}
+	if !s.Bool("cache.enable_prefix_caching") {
+		if s.Known("cache.mamba_cache_mode") && !s.Is("cache.mamba_cache_mode", "none") {
+			s.because("", byCoupling, "States are kept for prefix caching only.", "cache.enable_prefix_caching")
+			s.Set("cache.mamba_cache_mode", "none")
+			s.warn("Mamba cache mode is set to 'none' when prefix caching is disabled")
+		}
+		if s.Nil("cache.mamba_block_size") {
+			s.because("", byModel, "One state for each sequence.")
+			s.Set("cache.mamba_block_size", s.Int("model.max_model_len"))
+		}
+		return nil
+	}
+	if s.Is("cache.mamba_cache_mode", "none") {
+		mode := "align"
+		if m.class.prefixStates && s.r < v0320 {
+			mode = "all"
+		}
+		s.because("", byModel, fmt.Sprintf("%s and prefix caching.", m.name), "cache.enable_prefix_caching")
+		s.Set("cache.mamba_cache_mode", mode)
+		level := byte('W')
+		if s.r >= v0320 {
+			level = 'I'
+		}
+		s.line(level, "Mamba cache mode is set to '%s' for %s by default when prefix caching is enabled", []any{mode, m.name})
+	}
+	if s.Is("cache.mamba_cache_mode", "all") && !m.class.prefixStates && s.r < v0320 {
+		s.because("", byModel, m.name+" cannot keep all states.")
+		s.Set("cache.mamba_cache_mode", "align")
+		s.warn("Hybrid or mamba-based model detected without support for prefix caching with Mamba cache 'all' mode: falling back to 'align' mode.")
+	}
+	if s.Is("cache.mamba_cache_mode", "align") && !s.Bool("scheduler.enable_chunked_prefill") {
+		return failed("VllmConfig", "Chunked prefill is required for mamba cache mode 'align'.")
+	}
+	if s.r < v0320 {
+		s.info("Warning: Prefix caching in Mamba cache '%s' mode is currently enabled. Its support for Mamba layers is experimental. Please report any issues you may observe.", s.Str("cache.mamba_cache_mode"))
+	}
+	if s.Nil("cache.mamba_block_size") {
+		s.because("", byCoupling, "States are kept at the ends of blocks.", "cache.block_size")
+		s.Set("cache.mamba_block_size", s.Get("cache.block_size"))
+	}
+	return nil
+}

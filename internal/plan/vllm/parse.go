@@ -1,0 +1,177 @@
+package vllm
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"shakedown/internal/flags"
+	"shakedown/internal/plan"
+)
+
+// parse reads the command line as FlexibleArgumentParser and the converters of
+// EngineArgs do (vllm/utils/argparse_utils.py, vllm/engine/arg_utils.py). The
+// settings are engine arguments.
+func parse(table *flags.Table, argv []string) (plan.Parsed, *plan.Refusal) {
+	parsed, refusal := plan.Argparse(table, argv)
+	dotted := map[string]map[string]any{}
+	for _, a := range parsed.Given {
+		if a.Flag == nil || a.Flag.Switch() || len(a.Values) == 0 {
+			continue
+		}
+		name, text := a.Flag.Setting, a.Values[len(a.Values)-1]
+		path := strings.TrimPrefix(a.Path, ".")
+		if a.Name == "-O" && path == "" && name == "compilation_config" && text != "" && text[0] != '{' {
+			path = "mode" // -O3 of releases without --optimization-level
+		}
+		if path != "" {
+			if dotted[name] == nil {
+				dotted[name] = map[string]any{}
+			}
+			nest(dotted[name], strings.Split(path, "."), text)
+			continue
+		}
+		if !slices.Contains(ownConverters, a.Flag.Type) {
+			continue
+		}
+		v, err := convert(a.Flag.Type, text)
+		if err != nil && refusal == nil {
+			refusal = &plan.Refusal{Stage: plan.StageParse, Message: argument(a.Flag) + err.Error()}
+		}
+		parsed.Values[name] = v
+	}
+	// The parser puts what dotted flags say behind all others, as one JSON value.
+	for name, v := range dotted {
+		parsed.Values[name], parsed.Asked[name] = v, true
+	}
+	for _, name := range []string{"compilation_config", "attention_config", "kernel_config", "structured_outputs_config"} {
+		if refusal != nil {
+			break
+		}
+		refusal = unknownKey(table, name, parsed.Values[name])
+	}
+	return parsed, refusal
+}
+
+// ownConverters are the converters that plan.Argparse leaves as text.
+var ownConverters = []string{"_optional_type", "_parse_type", "parse_dataclass", "union_dict_and_str", "custom", "human_readable_int_or_auto"}
+
+// argument is how argparse begins a message about a flag.
+func argument(f *flags.Flag) string { return "argument " + strings.Join(f.Names, "/") + ": " }
+
+// convert applies one of vLLM's own converters to the text of an argument.
+func convert(kind, text string) (any, error) {
+	switch {
+	case kind == "custom":
+		return strings.ReplaceAll(strings.ToLower(text), "-", "_"), nil
+	case kind == "human_readable_int_or_auto":
+		if strings.ToLower(text) == "auto" {
+			return -1, nil
+		}
+		return humanInt(text)
+	case kind == "_optional_type" && (text == "" || text == "None"):
+		return nil, nil
+	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+		v, err := plan.Literal(text)
+		if err != nil {
+			return nil, fmt.Errorf("Value %s cannot be converted to <function loads>.", text)
+		}
+		return v, nil
+	}
+	return scalar(text), nil
+}
+
+// scalar reads a number where there is one.
+func scalar(text string) any {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".e") {
+		return x
+	}
+	return text
+}
+
+// humanUnits are the suffixes of human_readable_int: small letters are
+// decimal, capitals binary.
+var humanUnits = map[byte]float64{
+	'k': 1e3, 'm': 1e6, 'g': 1e9, 't': 1e12,
+	'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40,
+}
+
+func humanInt(text string) (any, error) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.Atoi(text); err == nil {
+		return n, nil
+	}
+	if text != "" {
+		if unit, ok := humanUnits[text[len(text)-1]]; ok {
+			if x, err := strconv.ParseFloat(text[:len(text)-1], 64); err == nil {
+				return int(x * unit), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("invalid human_readable_int_or_auto value: '%s'", text)
+}
+
+// nest puts a value into nested objects. A value that is no JSON is text.
+func nest(into map[string]any, path []string, text string) {
+	for _, key := range path[:len(path)-1] {
+		inner, ok := into[key].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			into[key] = inner
+		}
+		into = inner
+	}
+	v, err := plan.Literal(text)
+	if err != nil {
+		v = text
+	}
+	into[path[len(path)-1]] = v
+}
+
+// fieldName finds the names of the fields in a dataclass that Python printed
+// as a dictionary.
+var fieldName = regexp.MustCompile(`'(\w+)': `)
+
+// unknownKey refuses a field that the configuration class does not have. The
+// fields are those of the default that the parser prints.
+func unknownKey(table *flags.Table, setting string, value any) *plan.Refusal {
+	given, ok := value.(map[string]any)
+	f := table.Setting(setting)
+	if !ok || f == nil || !strings.HasPrefix(f.Default, "{") {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, m := range fieldName.FindAllStringSubmatch(f.Default, -1) {
+		has[m[1]] = true
+	}
+	bad := 0
+	for key := range given {
+		if !has[key] {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	plural := ""
+	if bad > 1 {
+		plural = "s"
+	}
+	return &plan.Refusal{Stage: plan.StageParse, Step: "VLLM-ARGS", Message: fmt.Sprintf(
+		"%s%d validation error%s for %s", argument(f), bad, plural, className(setting))}
+}
+
+// className is the configuration class of an engine argument:
+// "compilation_config" is a CompilationConfig.
+func className(setting string) string {
+	var out strings.Builder
+	for _, word := range strings.Split(setting, "_") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
