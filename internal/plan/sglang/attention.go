@@ -36,8 +36,16 @@ func (s *state) topkOne() bool {
 
 func (s *state) defaultAttention(m *modelConfig) {
 	s.because("SGL-ATTN-DEFAULT-001", byHardware, "by GPU, kind of attention and speculation", "speculative_eagle_topk", "page_size")
-	backend := ""
+	backend := s.fastestAttention(m)
+	s.Set("attention_backend", backend)
+	s.info("Attention backend not specified. Use %s backend by default.", backend)
+}
+
+// fastestAttention is _get_default_attn_backend.
+func (s *state) fastestAttention(m *modelConfig) (backend string) {
 	switch {
+	case s.since(r0510) && m.arch == "WhisperForConditionalGeneration":
+		return "flashinfer"
 	case m.mla && s.gpu.sm90():
 		backend = "fa3"
 	case m.mla && s.gpu.sm100():
@@ -58,8 +66,7 @@ func (s *state) defaultAttention(m *modelConfig) {
 	default:
 		backend = s.flashinferOr("triton")
 	}
-	s.Set("attention_backend", backend)
-	s.info("Attention backend not specified. Use %s backend by default.", backend)
+	return backend
 }
 
 func (s *state) torchAttention() error {
@@ -104,7 +111,13 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 		}
 	}
 	if s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha") {
-		if !s.gpu.sm100() {
+		prefill, decode := s.attentionBackends()
+		switch {
+		case s.since(r0510) && prefill == "trtllm_mha" && !s.gpu.sm100():
+			return valueError("TRTLLM MHA backend for prefill is only supported on Blackwell GPUs (SM100). Please use a different prefill backend.")
+		case s.since(r0510) && decode == "trtllm_mha" && !(s.gpu.sm90() || s.gpu.blackwell()):
+			return valueError("TRTLLM MHA backend for decode is only supported on Hopper (SM90), Blackwell (SM100) and (SM120) GPUs. Please use a different decode backend.")
+		case !s.since(r0510) && !s.gpu.sm100():
 			return valueError("TRTLLM MHA backend is only supported on Blackwell GPUs (SM100). Please use a different backend.")
 		}
 		if !s.Is("page_size", 16, 32, 64) {
@@ -116,7 +129,7 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 		s.Set("attention_backend", "triton")
 		s.warn("FlashAttention3 only supports fp8_e4m3 if using FP8; Setting attention backend to triton.")
 	}
-	if s.Is("prefill_attention_backend", "fa4") && !m.mla {
+	if s.Is("prefill_attention_backend", "fa4") && !m.mla && (!s.since(r0510) || s.gpu.sm100()) {
 		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
 	}
 	return nil

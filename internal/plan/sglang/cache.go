@@ -2,6 +2,9 @@ package sglang
 
 // hicache is the hierarchical KV cache.
 func (s *state) hicache() error {
+	if s.since(r0510) {
+		return s.hicacheNormal()
+	}
 	if s.Is("hicache_mem_layout", "page_first_direct") && s.Is("hicache_io_backend", "kernel") {
 		s.because("", byCoupling, "this layout is copied directly", "hicache_mem_layout")
 		s.Set("hicache_io_backend", "direct")
@@ -22,6 +25,53 @@ func (s *state) hicache() error {
 		s.warn("Mooncake storage backend does not support layer_first layout, switching to %s layout for %s io backend", s.Str("hicache_mem_layout"), s.Str("hicache_io_backend"))
 	}
 	return nil
+}
+
+// hicacheNormal normalises the hierarchical cache in four steps: layout and
+// copying, storage and layout, decoding, and layout again when copying changed.
+func (s *state) hicacheNormal() error {
+	if !s.Bool("enable_hierarchical_cache") && !s.Bool("disaggregation_decode_enable_offload_kvcache") {
+		return nil
+	}
+	s.hicacheLayout()
+	s.hicacheStorage()
+	before := s.Str("hicache_io_backend")
+	if before == "kernel" {
+		if err := s.hicacheDecode(); err != nil {
+			return err
+		}
+	}
+	if s.Str("hicache_io_backend") != before {
+		s.hicacheLayout()
+	}
+	return nil
+}
+
+func (s *state) hicacheLayout() {
+	if s.Is("hicache_mem_layout", "page_first_direct") && s.Is("hicache_io_backend", "kernel") {
+		s.because("", byCoupling, "this layout is copied directly", "hicache_mem_layout")
+		s.Set("hicache_io_backend", "direct")
+		s.warn("Kernel io backend does not support page first direct layout, switching to direct io backend")
+	}
+	if s.Is("hicache_mem_layout", "page_first") && s.Is("hicache_io_backend", "direct") {
+		s.because("", byCoupling, "direct copying wants its own layout", "hicache_io_backend")
+		s.Set("hicache_mem_layout", "page_first_direct")
+		s.warn("Page first layout is not supported with direct IO backend, switching to page first direct layout")
+	}
+}
+
+func (s *state) hicacheStorage() {
+	if !s.Is("hicache_storage_backend", "mooncake") || !s.Is("hicache_mem_layout", "layer_first") {
+		return
+	}
+	s.because("", byCoupling, "Mooncake stores pages", "hicache_storage_backend")
+	switch s.Str("hicache_io_backend") {
+	case "direct":
+		s.Set("hicache_mem_layout", "page_first_direct")
+	case "kernel":
+		s.Set("hicache_mem_layout", "page_first")
+	}
+	s.warn("Mooncake storage backend does not support layer_first layout, switching to %s layout for %s io backend", s.Str("hicache_mem_layout"), s.Str("hicache_io_backend"))
 }
 
 // hicacheDecode moves decoding away from fa3, which cannot work with the
@@ -59,7 +109,10 @@ func (s *state) cacheCompatibility() error {
 		if !s.Is("disaggregation_mode", "decode") {
 			return valueError("The argument disaggregation-decode-enable-offload-kvcache is only supported for decode side.")
 		}
-		if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) && s.since(r0509) {
+		if s.since(r0510) && s.Nil("hicache_storage_backend") {
+			return valueError("The argument disaggregation-decode-enable-offload-kvcache is only supported when hicache-storage-backend is provided.")
+		}
+		if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) && s.r == r0509 {
 			return valueError("Spec v2 and decode offload kv cache are incompatible and cannot be enabled together.")
 		}
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // check is check_server_args: combinations that no step mends.
 func (s *state) check() error {
-	for _, f := range []func() error{s.checkParallel, s.checkLoRA, s.checkCuDNN, s.checkChunks, s.checkMultiplexing, s.checkScheduler} {
+	for _, f := range []func() error{s.checkParallel, s.checkLoRA, s.checkCuDNN, s.checkChunks, s.checkMultiplexing, s.checkScheduler, s.checkHiSparse} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -89,6 +89,9 @@ func (s *state) checkMultiplexing() error {
 func (s *state) torch() string { return "2.9.1+cu128" }
 
 func (s *state) checkScheduler() error {
+	if s.since(r0510) {
+		s.priorityLines()
+	}
 	labels, _ := s.Get("tokenizer_metrics_allowed_custom_labels").([]any)
 	switch {
 	case s.Int("tokenizer_worker_num") <= 0:
@@ -109,6 +112,48 @@ func (s *state) checkScheduler() error {
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
 	case s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
 		return valueError("When enabling two batch overlap, moe_a2a_backend cannot be 'none'.")
+	}
+	return nil
+}
+
+// priorityLines warns about priorities that do nothing.
+func (s *state) priorityLines() {
+	s.because("", byCoupling, "priorities", "enable_priority_scheduling")
+	switch {
+	case s.Bool("enable_priority_scheduling"):
+		if s.Nil("default_priority_value") {
+			s.warn("--default-priority-value is not set while --enable-priority-scheduling is enabled. " +
+				"Requests without explicit priority will have priority=None, " +
+				"resulting in priority='None' string labels in Prometheus metrics.")
+		}
+	default:
+		if s.Bool("disable_priority_preemption") {
+			s.warn("--disable-priority-preemption has no effect without --enable-priority-scheduling")
+		}
+		if !s.Nil("default_priority_value") {
+			s.warn("--default-priority-value has no effect without --enable-priority-scheduling")
+		}
+	}
+}
+
+// checkHiSparse checks hierarchical sparse attention.
+func (s *state) checkHiSparse() error {
+	if !s.Bool("enable_hisparse") {
+		return nil
+	}
+	m, err := s.modelConfig()
+	switch {
+	case err != nil:
+		return err
+	case !s.dsa(m):
+		return assertion("--enable-hisparse is only supported for DSA (DeepSeek Sparse Attention) models now(e.g., DeepSeek V3.2, GLM-5). ")
+	case !s.Bool("disable_radix_cache"):
+		return assertion("Hierarchical sparse attention currently requires --disable-radix-cache.")
+	}
+	for _, label := range []string{"prefill", "decode"} {
+		if b := s.Str("nsa_" + label + "_backend"); b != "" && b != "flashmla_sparse" {
+			return valueError("HiSparse requires flashmla_sparse NSA %s backend, but got --nsa-%s-backend=%s. Please use --nsa-%s-backend=flashmla_sparse or omit it.", label, label, b, label)
+		}
 	}
 	return nil
 }

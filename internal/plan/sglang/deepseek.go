@@ -1,5 +1,7 @@
 package sglang
 
+import "strconv"
+
 // deepseek is DeepSeek V3 and what shares its attention.
 func (s *state) deepseek(m *modelConfig) error {
 	if s.dsa(m) {
@@ -9,19 +11,33 @@ func (s *state) deepseek(m *modelConfig) error {
 	} else {
 		s.deepseekAttention()
 	}
-	if s.gpu.sm100() {
-		s.deepseekMoE(m)
+	switch {
+	case s.gpu.sm100():
+		return s.deepseekMoE(m)
+	case s.gpu.hip && s.since(r0510):
+		s.aiterFusion("DeepseekV3ForCausalLM")
 	}
 	return nil
 }
 
+// aiterFusion says that aiter fuses the all-reduce on one node.
+func (s *state) aiterFusion(arch string) {
+	if !s.Bool("enable_dp_attention") && s.Int("nnodes") == 1 {
+		s.because("SGL-COMM-FUSION-002", byHardware, "AMD GPUs")
+		s.info("Enable Aiter AllReduce Fusion for %s", arch)
+	}
+}
+
+// kimiInt4 is the int4 scheme of Kimi K2 Thinking and K2.5.
+func (m *modelConfig) kimiInt4() bool {
+	w := m.hf.Obj("quantization_config").Obj("config_groups").Obj("group_0").Obj("weights")
+	return m.quantMethod() == "compressed-tensors" && w.IntOr("num_bits", 0) == 4 && w.IntOr("group_size", 0) == 32 &&
+		w.Text("strategy") == "group" && w.Text("type") == "int"
+}
+
 // sparse is a model with DeepSeek Sparse Attention (V3.2, GLM-5).
 func (s *state) sparse(m *modelConfig) error {
-	if m.arch == "GlmMoeDsaForCausalLM" && s.gpu.blackwell() {
-		s.SetEnv("SGLANG_NSA_FORCE_MLA", "True")
-		s.because("SGL-DSA-MLA-001", byHardware, "GLM on Blackwell prefills with MLA")
-		s.warn("Force NSA prefill to use MLA (i.e. disable MHA_ONE_SHOT) for GlmMoeDsaForCausalLM on Blackwell.")
-	}
+	s.sparsePrefill(m)
 	if s.attentionUnset() {
 		s.because("SGL-ATTN-DSA-001", byModel, "a model with sparse attention runs with its own backend")
 		s.Set("attention_backend", "nsa")
@@ -54,6 +70,32 @@ func (s *state) sparse(m *modelConfig) error {
 	return nil
 }
 
+// sparsePrefill says up to which length prefill may attend densely.
+func (s *state) sparsePrefill(m *modelConfig) {
+	const threshold = "SGLANG_NSA_PREFILL_DENSE_ATTN_KV_LEN_THRESHOLD"
+	glm := m.arch == "GlmMoeDsaForCausalLM" && s.gpu.blackwell()
+	v, set := s.Env(threshold)
+	switch {
+	case glm && s.r == r0509:
+		s.SetEnv("SGLANG_NSA_FORCE_MLA", "True")
+		s.because("SGL-DSA-MLA-001", byHardware, "GLM on Blackwell prefills with MLA")
+		s.warn("Force NSA prefill to use MLA (i.e. disable MHA_ONE_SHOT) for GlmMoeDsaForCausalLM on Blackwell.")
+	case !s.since(r0510):
+	case glm:
+		s.SetEnv(threshold, "0")
+		s.because("SGL-DSA-MLA-001", byHardware, "GLM on Blackwell prefills sparsely")
+		s.warn("Force NSA prefill to use sparse MLA (i.e. disable MHA_ONE_SHOT) for GlmMoeDsaForCausalLM on Blackwell.")
+	case set:
+		s.because("SGL-DSA-DENSE-001", byEnvironment, threshold)
+		s.warn("Dense attention kv len threshold is manually set to %s for DSA. Caution: This may cause performance regression if the threshold is larger than the index topk of model.", v)
+	default:
+		n := m.hf.IntOr("index_topk", 0)
+		s.SetEnv(threshold, strconv.Itoa(n))
+		s.because("SGL-DSA-DENSE-001", byModel, "prefill attends densely as long as nothing can be left out")
+		s.warn("Set dense attention kv len threshold to model index_topk=%d for DeepSeek with DSA.", n)
+	}
+}
+
 func (s *state) sparseContextParallel() error {
 	s.because("SGL-DSA-CP-001", byCoupling, "context parallel prefill", "enable_nsa_prefill_context_parallel")
 	s.warn("Context parallel feature is still under experiment. It has only been verified on Hopper platform.")
@@ -63,8 +105,12 @@ func (s *state) sparseContextParallel() error {
 		s.Set("moe_dense_tp_size", 1)
 		s.Set("moe_a2a_backend", "deepep")
 		s.Set("ep_size", s.Get("tp_size"))
-		s.Set("kv_cache_dtype", "bf16")
-		s.warn("For in-seq split mode, we have the following restrictions: moe_dense_tp_size == 1, moe_a2a_backend == deepep, ep_size == tp_size, kv_cache_dtype == bf16, batch_size == 1")
+		if s.since(r0510) {
+			s.warn("For in-seq split mode, we have the following restrictions: moe_dense_tp_size == 1, moe_a2a_backend == deepep, ep_size == tp_size, batch_size == 1")
+		} else {
+			s.Set("kv_cache_dtype", "bf16")
+			s.warn("For in-seq split mode, we have the following restrictions: moe_dense_tp_size == 1, moe_a2a_backend == deepep, ep_size == tp_size, kv_cache_dtype == bf16, batch_size == 1")
+		}
 	} else {
 		s.because("SGL-DSA-CP-002", byCoupling, "splitting round robin restricts these", "enable_nsa_prefill_context_parallel", "nsa_prefill_cp_mode")
 		s.Set("enable_dp_attention", true)
@@ -75,6 +121,9 @@ func (s *state) sparseContextParallel() error {
 	}
 	if s.Int("tp_size") != 8 {
 		return assertion("Current multi-machine CP support suffers from precision issues. So context parallel only support Single machine(tp_size == 8)")
+	}
+	if s.since(r0510) {
+		s.Set("attn_cp_size", floorDiv(s.Int("tp_size"), s.Int("dp_size")))
 	}
 	s.warn("Enable Context Parallel opt for deeeseekv3.2-DSA, Setting dp_size == %d and moe_dense_tp_size == %d, ep_size == %d, tp_size == %d, kv_cache_dtype == %s, moe_a2a_backend %s ",
 		s.Int("dp_size"), s.Int("moe_dense_tp_size"), s.Int("ep_size"), s.Int("tp_size"), s.Str("kv_cache_dtype"), s.Str("moe_a2a_backend"))
@@ -112,25 +161,36 @@ func (s *state) sparseKV() error {
 // sparseBackends is _set_default_nsa_backends.
 func (s *state) sparseBackends() {
 	prefill, decode := "flashmla_sparse", "fa3"
-	switch {
-	case s.Is("kv_cache_dtype", "fp8_e4m3"):
+	keep := true // what the user named
+	switch fp8 := s.Is("kv_cache_dtype", "fp8_e4m3"); {
+	case s.Bool("enable_hisparse"):
+		decode = "flashmla_sparse"
+	case s.since(r0510) && s.gpu.hip && s.Nil("nsa_prefill_backend") && s.Nil("nsa_decode_backend"):
+		prefill, decode = "tilelang", "tilelang"
+	case s.since(r0510) && fp8 && s.gpu.major >= 10:
+		prefill, decode, keep = "trtllm", "trtllm", false
+	case fp8:
 		prefill, decode = "flashmla_auto", "flashmla_kv"
 	case s.gpu.major >= 10:
 		decode = "trtllm"
 	}
 	s.because("SGL-DSA-BACKENDS-001", byHardware, "the kernels of sparse attention follow the KV cache dtype and the GPU", "kv_cache_dtype")
-	if s.Nil("nsa_prefill_backend") {
+	if s.Nil("nsa_prefill_backend") || !keep {
 		s.Set("nsa_prefill_backend", prefill)
 	}
-	if s.Nil("nsa_decode_backend") {
+	if s.Nil("nsa_decode_backend") || !keep {
 		s.Set("nsa_decode_backend", decode)
+	}
+	if s.Bool("enable_hisparse") {
+		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
+		return
 	}
 	s.warn("Set NSA backends for %s KV Cache: prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
 }
 
 // deepseekAttention is V3, R1 and V3.1, without sparse attention.
 func (s *state) deepseekAttention() {
-	if s.Bool("enable_piecewise_cuda_graph") {
+	if s.Bool("enable_piecewise_cuda_graph") || s.since(r0510) && !s.Bool("disable_piecewise_cuda_graph") {
 		s.info("Piecewise CUDA graph is enabled, use MLA for prefill.")
 	}
 	if s.gpu.sm100() && s.attentionUnset() {
@@ -141,7 +201,7 @@ func (s *state) deepseekAttention() {
 }
 
 // deepseekMoE chooses quantisation and experts' kernels on SM100.
-func (s *state) deepseekMoE(m *modelConfig) {
+func (s *state) deepseekMoE(m *modelConfig) error {
 	if s.Nil("quantization") {
 		method := m.quantMethod()
 		if method == "" && m.arch == "DeepseekV3ForCausalLM" {
@@ -153,15 +213,27 @@ func (s *state) deepseekMoE(m *modelConfig) {
 			s.Set("quantization", orNone(method))
 		}
 	}
-	if s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") && s.Is("quantization", "fp8", "modelopt_fp8", "modelopt_fp4") {
+	kimi := s.since(r0510) && m.kimiInt4()
+	known := s.Is("quantization", "fp8", "modelopt_fp8", "modelopt_fp4") || s.since(r0510) && s.Is("quantization", "modelopt_mixed")
+	if s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") && (known || kimi) {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs these experts with flashinfer_trtllm", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
-		s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for DeepseekV3ForCausalLM")
+		if kimi {
+			s.info("Use flashinfer_trtllm as MoE runner backend on Blackwell for Kimi K2 / K2.5 thinking int4")
+		} else {
+			s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for DeepseekV3ForCausalLM")
+		}
 	}
 	if s.Is("quantization", "modelopt_fp4") && s.Is("speculative_algorithm", "EAGLE") &&
 		(s.Nil("speculative_moe_runner_backend") || s.Nil("speculative_moe_a2a_backend")) {
 		s.because("SGL-MOE-DRAFT-001", byCheckpoint, "the draft layer of an NVFP4 checkpoint is not quantised", "speculative_algorithm")
 		if s.envSwitch("SGLANG_NVFP4_CKPT_FP8_NEXTN_MOE", false) {
+			if s.since(r0510) && s.Int("ep_size") == 1 {
+				return valueError("Invalid configuration: 'deep_gemm' speculative MoE runner backend with "+
+					"'deepep' a2a backend requires expert parallelism (ep_size > 1). Current ep_size is %d. "+
+					"Please set --ep-size > 1 (e.g., --ep-size 8) to use this configuration, "+
+					"or change --speculative-moe-a2a-backend to 'none' if expert parallelism is not available.", s.Int("ep_size"))
+			}
 			s.Set("speculative_moe_runner_backend", "deep_gemm")
 			s.Set("speculative_moe_a2a_backend", "deepep")
 			s.info("Use deep_gemm moe runner and deepep a2a backend for bf16 nextn layer in deepseek fp4 checkpoint.")
@@ -171,4 +243,5 @@ func (s *state) deepseekMoE(m *modelConfig) {
 			s.info("Use triton fused moe by default for bf16 nextn layer in deepseek fp4 checkpoint.")
 		}
 	}
+	return nil
 }

@@ -12,7 +12,7 @@ func (s *state) loadBalance() error {
 		}
 		return nil
 	}
-	if mode == "prefill" && s.Is("load_balance_method", "round_robin") {
+	if mode == "prefill" && s.Is("load_balance_method", "round_robin") && s.r == r0509 {
 		s.because("", byCoupling, "a prefill server routes by bootstrap room", "disaggregation_mode")
 		s.Set("load_balance_method", "follow_bootstrap_room")
 		s.warn("In PD-disaggregation prefill mode, the 'round_robin' load balancing method " +
@@ -31,6 +31,30 @@ func (s *state) deprecatedArgs() error {
 		s.because("SGL-PARSER-001", byDefault, "the parser has a new name")
 		s.Set("tool_call_parser", name)
 		s.warn("The tool_call_parser '%s' is deprecated. Please use '%s' instead.", asked, name)
+	}
+	if s.Bool("enable_nan_detection") && s.since(r0510) {
+		s.because("", byCoupling, "the switch has become variables", "enable_nan_detection")
+		s.warn("--enable-nan-detection is deprecated. Use SGLANG_SPEC_NAN_DETECTION=1 and SGLANG_SPEC_OOB_DETECTION=1 instead.")
+		s.SetEnv("SGLANG_SPEC_NAN_DETECTION", "True")
+		s.SetEnv("SGLANG_SPEC_OOB_DETECTION", "True")
+	}
+	return nil
+}
+
+// ssl checks what can be checked without files.
+func (s *state) ssl() error {
+	has := func(name string) bool { return s.Str(name) != "" }
+	switch {
+	case has("ssl_keyfile") && !has("ssl_certfile"):
+		return valueError("--ssl-keyfile requires --ssl-certfile to be specified as well.")
+	case has("ssl_certfile") && !has("ssl_keyfile"):
+		return valueError("--ssl-certfile requires --ssl-keyfile to be specified as well.")
+	case has("ssl_ca_certs") && !has("ssl_certfile"):
+		return valueError("--ssl-ca-certs has no effect without --ssl-certfile and --ssl-keyfile.")
+	case has("ssl_keyfile_password") && !has("ssl_certfile"):
+		return valueError("--ssl-keyfile-password has no effect without --ssl-certfile and --ssl-keyfile.")
+	case s.Bool("enable_ssl_refresh") && !has("ssl_certfile"):
+		return valueError("--enable-ssl-refresh requires --ssl-certfile and --ssl-keyfile to be specified.")
 	}
 	return nil
 }

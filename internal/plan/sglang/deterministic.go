@@ -28,6 +28,11 @@ func (s *state) deterministic() error {
 	s.because("SGL-SAMPLING-DETERMINISTIC-001", byCoupling, "deterministic inference samples with PyTorch", "enable_deterministic_inference")
 	s.Set("sampling_backend", "pytorch")
 	s.warn("Sampling backend is set to pytorch for deterministic inference.")
+	if s.Bool("enable_aiter_allreduce_fusion") {
+		s.because("SGL-COMM-FUSION-004", byCoupling, "aiter's all-reduce is not deterministic", "enable_deterministic_inference")
+		s.Set("enable_aiter_allreduce_fusion", false)
+		s.warn("Disable --enable-aiter-allreduce-fusion because deterministic inference is enabled.")
+	}
 	m, err := s.modelConfig()
 	if err != nil {
 		return err

@@ -19,6 +19,15 @@ func (s *state) disaggregation() error {
 }
 
 func (s *state) prefillServer() error {
+	if s.since(r0510) {
+		if s.Is("disaggregation_transfer_backend", "fake") {
+			return assertion("Prefill server does not support 'fake' as the transfer backend")
+		}
+		if s.Bool("disable_piecewise_cuda_graph") {
+			s.prefillGraphsOff()
+		}
+		return nil
+	}
 	s.because("SGL-PD-DECODE", byCoupling, "the decode server is taken to be as large as this one", "tp_size", "dp_size")
 	if s.Nil("disaggregation_decode_tp") {
 		s.Set("disaggregation_decode_tp", s.Get("tp_size"))
@@ -32,11 +41,23 @@ func (s *state) prefillServer() error {
 		return assertion("Different tp size is supported only when one tp is multiple of the other. decode_tp=%d, prefill_tp=%d", b, a)
 	}
 	if !s.Bool("enable_piecewise_cuda_graph") {
-		s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
-		s.Set("disable_cuda_graph", true)
-		s.warn("Cuda graph is disabled for prefill server when piecewise cuda graph is not enabled.")
+		s.prefillGraphsOff()
 	}
 	return nil
+}
+
+func (s *state) prefillGraphsOff() {
+	s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
+	s.Set("disable_cuda_graph", true)
+	s.warn("Cuda graph is disabled for prefill server when piecewise cuda graph is not enabled.")
+}
+
+// encoderArchs can run with their encoder apart, from 0.5.10 on.
+var encoderArchs = map[string]bool{
+	"Qwen2VLForConditionalGeneration": true, "Qwen3VLForConditionalGeneration": true,
+	"Qwen2_5_VLForConditionalGeneration": true, "Qwen3VLMoeForConditionalGeneration": true,
+	"Qwen3OmniMoeForConditionalGeneration": true, "Qwen2AudioForConditionalGeneration": true,
+	"Qwen2_5OmniForConditionalGeneration": true,
 }
 
 func (s *state) encoderDisaggregation() error {
@@ -50,6 +71,15 @@ func (s *state) encoderDisaggregation() error {
 		return valueError("Cannot set --encoder-only and --disaggregation-mode prefill/decode together")
 	case s.Bool("language_only") && len(urls) == 0:
 		return valueError("requires at least one encoder urls to be set via --encoder-urls")
+	}
+	if s.since(r0510) && (s.Bool("encoder_only") || s.Bool("language_only")) {
+		m, err := s.modelConfig()
+		if err != nil {
+			return err
+		}
+		if !encoderArchs[m.arch] {
+			return valueError("Model type %s is not supported for encoder disaggregation, only Qwen models are supported for now.", m.arch)
+		}
 	}
 	mooncake := s.Is("disaggregation_transfer_backend", "mooncake") && !s.Is("disaggregation_mode", "null")
 	if (mooncake || s.Is("encoder_transfer_backend", "mooncake")) && s.Nil("disaggregation_ib_device") {

@@ -2,7 +2,9 @@ package sglang
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // tier is a class of GPUs by memory: prefill chunk and largest CUDA graph batch.
@@ -90,12 +92,28 @@ func (s *state) graphSizes() error {
 			s.because("SGL-GRAPH-PIECEWISE", byCoupling, "prefill graphs go to the prefill chunk", "chunked_prefill_size")
 			s.Set("piecewise_cuda_graph_max_tokens", s.Get("chunked_prefill_size"))
 		}
+		if s.since(r0510) {
+			s.piecewiseCaps()
+		}
 	}
 	if s.Nil("piecewise_cuda_graph_tokens") {
 		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", "piecewise_cuda_graph_max_tokens")
 		s.Set("piecewise_cuda_graph_tokens", piecewiseTokens(s.Int("piecewise_cuda_graph_max_tokens")))
 	}
 	return nil
+}
+
+// piecewiseCaps limits prefill graphs to the KV cache and, for Llama 2, to
+// 4096 tokens.
+func (s *state) piecewiseCaps() {
+	if n := s.Int("max_total_tokens"); !s.Nil("max_total_tokens") && n < s.Int("piecewise_cuda_graph_max_tokens") {
+		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "no graph is larger than the KV cache", "max_total_tokens")
+		s.Set("piecewise_cuda_graph_max_tokens", n)
+	}
+	if strings.Contains(strings.ToLower(s.Str("model_path")), "llama-2") && s.Int("piecewise_cuda_graph_max_tokens") > 4096 {
+		s.because("SGL-GRAPH-PIECEWISE", byModel, "graphs of Llama 2 go to 4096 tokens")
+		s.Set("piecewise_cuda_graph_max_tokens", 4096)
+	}
 }
 
 func largest(list any) int {
@@ -125,8 +143,17 @@ func sizes(limit int, parts ...stretch) []any {
 	return out
 }
 
-// graphBatches is _generate_cuda_graph_batch_sizes.
+// graphBatches is _generate_cuda_graph_batch_sizes. From 0.5.10 on the limit
+// itself is always a batch size.
 func (s *state) graphBatches(limit int) []any {
+	list := s.graphStretches(limit)
+	if s.since(r0510) && !slices.Contains(list, any(limit)) {
+		list = append(list, limit)
+	}
+	return list
+}
+
+func (s *state) graphStretches(limit int) []any {
 	switch {
 	case s.Bool("disable_cuda_graph_padding"):
 		return sizes(limit, stretch{1, limit + 1, 1})
@@ -160,10 +187,11 @@ func (s *state) memFraction() error {
 			reserved += graph * s.Float("dp_size") * 1.5
 		}
 	}
-	if s.Bool("enable_piecewise_cuda_graph") {
-		tokens, _ := s.Get("piecewise_cuda_graph_tokens").([]any)
-		reserved += float64(len(tokens)) * 8
+	graphs, err := s.piecewiseMemory()
+	if err != nil {
+		return err
 	}
+	reserved += graphs
 	if s.gpu.memoryMiB > 60<<10 {
 		reserved = max(reserved, 10<<10)
 	}
@@ -173,6 +201,9 @@ func (s *state) memFraction() error {
 		reserved += 6 << 10
 	default:
 		reserved += 2 << 10
+		if s.since(r0510) {
+			reserved += 2 << 10
+		}
 	}
 	s.because("SGL-MEM-FRACTION", byHardware, "what activations, CUDA graphs and parallelism leave of the GPU's memory",
 		"chunked_prefill_size", "cuda_graph_max_bs", "tp_size")
@@ -185,6 +216,22 @@ func (s *state) memFraction() error {
 		s.visionMemory(m)
 	}
 	return nil
+}
+
+// piecewiseMemory is what prefill graphs need, in MiB.
+func (s *state) piecewiseMemory() (float64, error) {
+	if !s.since(r0510) && !s.Bool("enable_piecewise_cuda_graph") || s.since(r0510) && s.Bool("disable_piecewise_cuda_graph") {
+		return 0, nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return 0, err
+	}
+	if m.mla && s.since(r0510) {
+		return 1.5 * 1024, nil
+	}
+	tokens, _ := s.Get("piecewise_cuda_graph_tokens").([]any)
+	return float64(len(tokens)) * 8, nil
 }
 
 // round3 is Python's round(x, 3): the decimal nearest to the exact value.

@@ -66,7 +66,7 @@ func (s *state) byArchitecture(m *modelConfig) error {
 		s.qwenMoE(m)
 	case slices.Contains(strings.Fields("Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration Qwen3_5ForConditionalGeneration"), arch):
 		s.qwenMoE(m)
-		return s.mambaRadix(arch, mambaSupport{cache: true, extraBuffer: true, sm100: "triton"})
+		return s.mambaRadix(arch, mambaSupport{cache: true, extraBuffer: true, sm100: s.qwenHybridAttention(m)})
 	case arch == "Glm4MoeForCausalLM":
 		s.glm4MoE(m)
 	case slices.Contains(strings.Fields("FalconH1ForCausalLM JetNemotronForCausalLM JetVLMForConditionalGeneration"), arch):
@@ -106,15 +106,27 @@ func (s *state) attentionBackends() (prefill, decode string) {
 // allreduceFusion turns flashinfer's fused all-reduce on where it is known to
 // help: one node, SM90 or SM100, some architectures.
 func (s *state) allreduceFusion(m *modelConfig) {
-	if s.Bool("enable_flashinfer_allreduce_fusion") || !s.Known("enable_flashinfer_allreduce_fusion") {
+	if !s.Known("enable_flashinfer_allreduce_fusion") {
 		return
 	}
 	archs := strings.Fields("DeepseekV3ForCausalLM GptOssForCausalLM Glm4MoeForCausalLM Glm4MoeLiteForCausalLM Qwen3MoeForCausalLM KimiK25ForConditionalGeneration")
 	h20 := strings.Contains(s.gpu.name, "H20") && !strings.Contains(s.gpu.name, "H200")
-	if slices.Contains(archs, m.arch) && (s.gpu.sm90() || s.gpu.sm100()) && !s.Bool("enable_dp_attention") &&
+	if s.since(r0510) {
+		archs = append(archs, "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration")
+	}
+	alone := s.since(r0510) && (s.Int("tp_size") <= 1 || s.Int("attn_cp_size") > 1)
+	if !s.Bool("enable_flashinfer_allreduce_fusion") && slices.Contains(archs, m.arch) && !alone && (s.gpu.sm90() || s.gpu.sm100()) && !s.Bool("enable_dp_attention") &&
 		s.Int("nnodes") == 1 && !h20 && s.Is("moe_a2a_backend", "none") {
 		s.because("SGL-COMM-FUSION-001", byHardware, "SM90 and SM100 fuse the all-reduce of this architecture on one node")
 		s.Set("enable_flashinfer_allreduce_fusion", true)
+		if s.since(r0510) {
+			s.info("Auto-enabling FlashInfer AllReduce Fusion on SM90/SM10X for %s", m.arch)
+		}
+	}
+	if s.Bool("enforce_disable_flashinfer_allreduce_fusion") {
+		s.because("SGL-COMM-FUSION-003", byCoupling, "forced off", "enforce_disable_flashinfer_allreduce_fusion")
+		s.Set("enable_flashinfer_allreduce_fusion", false)
+		s.info("FlashInfer allreduce fusion is forcibly disabled via --enforce-disable-flashinfer-allreduce-fusion.")
 	}
 }
 
@@ -127,20 +139,25 @@ func (s *state) gptOss(m *modelConfig) error {
 			s.Set("attention_backend", "trtllm_mha")
 		case s.gpu.sm90():
 			s.Set("attention_backend", "fa3")
+		case s.gpu.hip && s.since(r0510):
+			s.Set("attention_backend", "aiter")
 		default:
 			s.Set("attention_backend", "triton")
 		}
 	}
-	supported := []string{"triton", "trtllm_mha", "fa3", "fa4", "ascend"}
+	supported := s.gptOssBackends()
 	prefill, decode := s.attentionBackends()
 	if !slices.Contains(supported, prefill) || !slices.Contains(supported, decode) {
 		return assertion("GptOssForCausalLM requires one of %s attention backend, but got the following backends\n- Prefill: %s\n- Decode: %s\n",
 			pyList(supported), pyNone(prefill), pyNone(decode))
 	}
-	if prefill == "trtllm_mha" || decode == "trtllm_mha" {
+	if !s.since(r0510) && (prefill == "trtllm_mha" || decode == "trtllm_mha") {
 		s.because("SGL-KV-SWA-001", byCoupling, "trtllm_mha cannot use the hybrid sliding-window memory", "attention_backend")
 		s.Set("disable_hybrid_swa_memory", true)
 		s.warn("Disable hybrid SWA memory for GPT-OSS model with trtllm_mha attention backend.")
+	}
+	if s.since(r0510) && s.gpu.hip {
+		s.aiterFusion("GptOssForCausalLM")
 	}
 	mxfp4 := m.quantMethod() == "mxfp4"
 	if mxfp4 {
@@ -156,9 +173,26 @@ func (s *state) gptOss(m *modelConfig) error {
 	return nil
 }
 
+// gptOssBackends are the attention backends that GPT-OSS can run with.
+func (s *state) gptOssBackends() []string {
+	list := []string{"triton", "trtllm_mha", "fa3", "fa4", "ascend"}
+	if s.since(r0510) {
+		list = append(list, "aiter")
+	}
+	return list
+}
+
 func (s *state) gptOssMoE(mxfp4 bool) {
 	aiter := s.gpu.hip && s.envBool("SGLANG_USE_AITER")
 	switch {
+	case s.since(r0510) && s.gpu.sm100() && mxfp4:
+		s.because("SGL-MOE-GPTOSS-001", byHardware, "SM100 has flashinfer's MXFP4 kernels")
+		s.Set("moe_runner_backend", "flashinfer_mxfp4")
+		s.warn("Detected SM100 and MXFP4 quantization format for GPT-OSS model, enabling FlashInfer MXFP4 MOE kernel.")
+	case s.since(r0510) && s.gpu.sm120() && mxfp4:
+		s.because("SGL-MOE-GPTOSS-004", byHardware, "flashinfer's MXFP4 kernels are for SM100 only")
+		s.Set("moe_runner_backend", "triton_kernel")
+		s.warn("Detected SM120 and MXFP4 quantization format for GPT-OSS model, enabling triton_kernel MOE kernel.")
 	case s.gpu.blackwell() && mxfp4:
 		s.because("SGL-MOE-GPTOSS-001", byHardware, "Blackwell has flashinfer's MXFP4 kernels")
 		s.Set("moe_runner_backend", "flashinfer_mxfp4")
@@ -219,8 +253,12 @@ func (s *state) llama4() error {
 		s.Set("attention_backend", backend)
 		s.warn("Use %s as attention backend on %s for Llama4 model", backend, platform)
 	}
-	if !s.Is("attention_backend", "fa3", "aiter", "triton", "trtllm_mha", "intel_xpu") {
-		return assertion("fa3, aiter, triton, trtllm_mha or intel_xpu is required for Llama4 model but got %s", s.Str("attention_backend"))
+	if !s.Is("attention_backend", "fa3", "aiter", "triton", "trtllm_mha", "intel_xpu") && !(s.since(r0510) && s.Is("attention_backend", "ascend")) {
+		names := "fa3, aiter, triton, trtllm_mha or intel_xpu"
+		if s.since(r0510) {
+			names = "fa3, aiter, triton, ascend, trtllm_mha or intel_xpu"
+		}
+		return assertion("%s is required for Llama4 model but got %s", names, s.Str("attention_backend"))
 	}
 	if s.gpu.sm100() && s.Is("moe_runner_backend", "auto") && s.Is("quantization", "fp8", "modelopt_fp8") {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs FP8 experts with flashinfer_trtllm", "quantization")
@@ -268,7 +306,7 @@ func (s *state) olmo2() error {
 
 func (s *state) nemotronH(m *modelConfig) error {
 	switch m.quantization {
-	case "modelopt", "modelopt_fp8", "modelopt_fp4":
+	case "modelopt", "modelopt_fp8", "modelopt_fp4", "modelopt_mixed":
 		if m.hf.Text("mlp_hidden_act") != "relu2" {
 			return assertion("")
 		}
@@ -276,8 +314,13 @@ func (s *state) nemotronH(m *modelConfig) error {
 		method := m.quantization
 		if method == "modelopt" {
 			method = "modelopt_fp8"
-			if m.hf.Obj("quantization_config").Text("quant_algo") == "NVFP4" {
+			switch m.hf.Obj("quantization_config").Text("quant_algo") {
+			case "NVFP4":
 				method = "modelopt_fp4"
+			case "MIXED_PRECISION":
+				if s.since(r0510) {
+					method = "modelopt_mixed"
+				}
 			}
 		}
 		s.Set("quantization", method)
@@ -311,6 +354,16 @@ func (s *state) qwenMoE(m *modelConfig) {
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
 		s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for %s", m.arch)
 	}
+}
+
+// qwenHybridAttention is the attention backend of Qwen's hybrid models on
+// SM100: trtllm_mha, but triton where pages of one token are needed.
+func (s *state) qwenHybridAttention(m *modelConfig) string {
+	small := !s.Is("mamba_scheduler_strategy", "extra_buffer") && !s.Bool("disable_radix_cache") && s.Nil("speculative_algorithm")
+	if s.since(r0510) && s.gpu.sm100() && !small && s.fastestAttention(m) == "trtllm_mha" {
+		return "trtllm_mha"
+	}
+	return "triton"
 }
 
 func (s *state) glm4MoE(m *modelConfig) {
@@ -354,13 +407,20 @@ func (s *state) mambaRadix(arch string, can mambaSupport) error {
 	if extra && !can.extraBuffer {
 		return assertion("mamba extra_buffer is not supported for %s model", arch)
 	}
-	if extra {
+	decode := s.Str("linear_attn_decode_backend")
+	switch {
+	case decode == "flashinfer" && s.since(r0510) && s.Is("mamba_scheduler_strategy", "no_buffer"):
+		return valueError("FlashInfer GDN decode (--linear-attn-decode-backend flashinfer) is not compatible with --mamba-scheduler-strategy no_buffer. Please use --mamba-scheduler-strategy extra_buffer instead. See https://github.com/sgl-project/sglang/issues/20791")
+	case extra && s.since(r0510) && s.Bool("disable_radix_cache"):
+		return valueError("mamba extra_buffer is not compatible with --disable-radix-cache Overlap scheduling is already supported with no_buffer + disable_radix_cache. Please use --mamba-scheduler-strategy no_buffer instead.")
+	case extra:
 		return s.mambaExtraBuffer()
-	}
-	if s.Bool("disable_radix_cache") {
+	case s.Bool("disable_radix_cache"):
 		return nil
-	}
-	if !s.Nil("speculative_algorithm") {
+	case s.since(r0510) && !s.Nil("speculative_algorithm"):
+		return valueError("Speculative decoding for %s is not compatible with radix cache when using --mamba-scheduler-strategy no_buffer."+
+			"To use radix cache with speculative decoding, please use --mamba-scheduler-strategy extra_buffer and set SGLANG_ENABLE_SPEC_V2=1.", arch)
+	case !s.Nil("speculative_algorithm"):
 		s.because("SGL-RADIX-MAMBA-001", byCoupling, "the model's prefix cache cannot work with speculation", "speculative_algorithm")
 		s.Set("disable_radix_cache", true)
 		s.warn("Disabling radix cache since speculative decoding for %s is not supported with radix cache yet.", arch)

@@ -2,7 +2,9 @@ package sglang
 
 // moeKernel checks the kernels of the experts.
 func (s *state) moeKernel() error {
-	if s.Is("quantization", "mxfp8") {
+	if s.Is("quantization", "mxfp8") && s.since(r0510) {
+		s.mxfp8()
+	} else if s.Is("quantization", "mxfp8") {
 		s.because("SGL-MOE-MXFP8", byCoupling, "MXFP8 experts run with cutlass", "quantization")
 		if !s.Is("moe_runner_backend", "auto", "cutlass") {
 			s.warn("mxfp8 quantization forces --moe-runner-backend=cutlass. Overriding '%s'.", s.Str("moe_runner_backend"))
@@ -10,20 +12,28 @@ func (s *state) moeKernel() error {
 		s.Set("moe_runner_backend", "cutlass")
 	}
 	if s.Is("moe_runner_backend", "flashinfer_cutlass") {
-		if !s.Is("quantization", "modelopt_fp4", "modelopt_fp8", nil) {
-			return assertion("Invalid quantization '%s'. \nFlashInfer Cutlass MOE supports only: 'modelopt_fp4', 'modelopt_fp8', or bfloat16 (None).", s.Str("quantization"))
+		if !s.Is("quantization", "modelopt_fp4", "modelopt_fp8", nil) && !(s.since(r0510) && s.Is("quantization", "modelopt_mixed")) {
+			return s.wrongQuantization("FlashInfer Cutlass MOE", "supports only", "'modelopt_fp4', 'modelopt_fp8'"+s.mixed()+", or bfloat16 (None)")
 		}
 		if !s.Is("ep_size", 1, s.Get("tp_size")) {
 			return assertion("The expert parallel size must be 1 or the same as the tensor parallel size")
 		}
 	}
 	if s.Is("moe_runner_backend", "flashinfer_trtllm") {
-		if !s.Is("quantization", "modelopt_fp4", "fp8", "modelopt_fp8", "compressed-tensors", nil) {
-			return assertion("Invalid quantization '%s'. \nFlashInfer TRTLLM MOE supports only: 'modelopt_fp4', 'fp8', 'modelopt_fp8', 'compressed-tensors', or bfloat16 (None).", s.Str("quantization"))
+		if !s.Is("quantization", "modelopt_fp4", "fp8", "modelopt_fp8", "compressed-tensors", nil) && !(s.since(r0510) && s.Is("quantization", "modelopt_mixed", "mxfp8")) {
+			return s.wrongQuantization("FlashInfer TRTLLM MOE", "supports only", "'modelopt_fp4', 'fp8', 'modelopt_fp8'"+s.mixed()+", 'compressed-tensors', or bfloat16 (None)")
 		}
 		s.because("SGL-MOE-FUSION-001", byCoupling, "flashinfer_trtllm cannot fuse the shared experts", "moe_runner_backend")
 		s.Set("disable_shared_experts_fusion", true)
 		s.warn("FlashInfer TRTLLM MoE is enabled. --disable-shared-experts-fusion is automatically set.")
+	}
+	if s.Is("moe_runner_backend", "flashinfer_trtllm_routed") {
+		if !s.Is("quantization", "fp8", "mxfp8", nil) {
+			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", "'fp8', 'mxfp8', or bfloat16 (None)")
+		}
+		s.because("SGL-MOE-FUSION-003", byCoupling, "flashinfer_trtllm cannot fuse the shared experts", "moe_runner_backend")
+		s.Set("disable_shared_experts_fusion", true)
+		s.warn("FlashInfer TRTLLM routed MoE is enabled. --disable-shared-experts-fusion is automatically set.")
 	}
 	if s.envBool("SGLANG_CUTLASS_MOE") {
 		s.because("SGL-MOE-CUTLASS", byEnvironment, "SGLANG_CUTLASS_MOE")
@@ -36,7 +46,48 @@ func (s *state) moeKernel() error {
 	if s.Is("moe_runner_backend", "cutlass") && s.Is("quantization", "fp8", "mxfp8") && s.Int("ep_size") != 1 {
 		return assertion("FP8/MXFP8 Cutlass MoE is only supported with ep_size == 1")
 	}
+	return s.moePiecewise()
+}
+
+// moePiecewise turns prefill graphs off for kernels that choose the experts
+// themselves.
+func (s *state) moePiecewise() error {
+	if !s.since(r0510) || s.Bool("enforce_piecewise_cuda_graph") || !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_mxfp4") {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil || m.arch == "GptOssForCausalLM" {
+		return err
+	}
+	s.because("SGL-GRAPH-PIECEWISE-001", byCoupling, "the experts' kernels cannot be captured", "moe_runner_backend")
+	s.Set("disable_piecewise_cuda_graph", true)
+	s.info("Piecewise cuda graph is disabled for MoE runner backend '%s' (bypassed topk is incompatible with torch.compile).", s.Str("moe_runner_backend"))
 	return nil
+}
+
+// mxfp8 chooses the kernels of MXFP8 experts.
+func (s *state) mxfp8() {
+	s.because("SGL-MOE-MXFP8", byCoupling, "MXFP8 experts run with flashinfer_trtllm or cutlass", "quantization")
+	switch {
+	case s.Is("moe_runner_backend", "auto"):
+		s.Set("moe_runner_backend", "flashinfer_trtllm")
+	case !s.Is("moe_runner_backend", "cutlass", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
+		s.warn("mxfp8 quantization supports only cutlass, flashinfer_trtllm, or flashinfer_trtllm_routed backends. Overriding '%s'.", s.Str("moe_runner_backend"))
+		s.Set("moe_runner_backend", "flashinfer_trtllm")
+	}
+}
+
+// mixed is how messages name modelopt_mixed where the release has it.
+func (s *state) mixed() string {
+	if s.since(r0510) {
+		return ", 'modelopt_mixed'"
+	}
+	return ""
+}
+
+// wrongQuantization refuses a quantisation that the experts' kernels lack.
+func (s *state) wrongQuantization(kernels, verb, names string) error {
+	return assertion("Invalid quantization '%s'. \n%s %s: %s.", pyNone(s.Str("quantization")), kernels, verb, names)
 }
 
 // expertParallel makes the expert parallel size that of tensor parallelism.
@@ -59,15 +110,20 @@ func (s *state) a2aMoE() error {
 		s.expertParallel("Mooncake MoE")
 	case "ascend_fuseep":
 		s.expertParallel("Ascend fused EP MoE")
+	case "nixl":
+		s.expertParallel("Nixl MoE")
 	case "flashinfer":
 		return s.flashinferA2A()
 	case "mori":
-		s.because("SGL-MOE-MORI-001", byCoupling, "MoRI has one mode", "moe_a2a_backend")
+		s.because("SGL-MOE-MORI-001", byCoupling, "MoRI runs in normal mode", "moe_a2a_backend")
 		s.Set("ep_size", s.Get("tp_size"))
-		s.Set("deepep_mode", "normal")
-		s.warn("auto set deepep_mode=`normal` for MORI EP")
+		if !s.since(r0510) || s.Is("deepep_mode", "auto") {
+			s.Set("deepep_mode", "normal")
+			s.warn("auto set deepep_mode=`normal` for MORI EP")
+		}
 		s.expertParallel("MoRI MoE")
-		if s.Int("chunked_prefill_size") > s.envInt("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096) {
+		exempt := s.since(r0510) && s.Is("disaggregation_mode", "decode")
+		if !exempt && s.Int("chunked_prefill_size") > s.envInt("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096) {
 			return assertion("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 4096) must be larger or equal to chunked_prefill_size")
 		}
 	}
@@ -117,7 +173,7 @@ func (s *state) elasticEP() error {
 		s.because("", byCoupling, "ranks may leave", "elastic_ep_backend")
 		s.Set("eplb_algorithm", "elasticity_aware")
 	}
-	if !s.Is("eplb_algorithm", "elasticity_aware") {
+	if !s.Is("eplb_algorithm", "elasticity_aware") && !(s.since(r0510) && s.Is("eplb_algorithm", "elasticity_aware_hierarchical")) {
 		return assertion("Elastic EP requires eplb_algorithm to be set to 'auto' or 'elasticity_aware'.")
 	}
 	return nil

@@ -49,8 +49,10 @@ func (s *state) contextParallel() error {
 			return assertion("tp_size must be divisible by attn_cp_size")
 		case tp%(s.Int("dp_size")*cp) != 0:
 			return assertion("tp_size must be divisible by dp_size * attn_cp_size")
-		case s.Int("pp_size") != 1:
+		case s.Int("pp_size") != 1 && !s.since(r0510):
 			return assertion("PP is not supported with context parallelism")
+		case s.Bool("enable_aiter_allreduce_fusion"):
+			return assertion("Aiter allreduce fusion is not supported with context parallelism")
 		}
 	}
 	if md := s.Int("moe_dp_size"); md > 1 {

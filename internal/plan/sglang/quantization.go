@@ -7,12 +7,38 @@ import (
 	"shakedown/internal/hfconfig"
 )
 
+var quantMethodLists = [...]string{
+	r0502: `fp8 blockwise_int8 modelopt modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin gptq gptq_marlin moe_wna16
+		compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark`,
+	r0506: `fp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin gguf gptq gptq_marlin
+		moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim`,
+	r0508: `fp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf gptq
+		gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim
+		quark_int4fp8_moe`,
+	r0509: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf
+		gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim
+		quark_int4fp8_moe`,
+	r0510: methods0510,
+	r0512: methods0510,
+	r0515: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed w8a8_int8 w8a8_fp8 awq
+		awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8
+		quark quark_mxfp4 auto-round auto-round-int8 modelslim quark_int4fp8_moe mxfp_w4a8`,
+	r0518: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed w8a8_int8 w8a8_fp8 awq
+		awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors w4afp8 petit_nvfp4 quark quark_mxfp4
+		auto-round auto-round-int8 modelslim quark_int4fp8_moe humming mxfp_w4a8`,
+	r0523: `fp8 mxfp8 minimax_m3_nvfp4 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed
+		w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf gptq_marlin moe_wna16 compressed-tensors w4afp8 petit_nvfp4
+		quark quark_mxfp4 auto-round auto-round-int8 modelslim quark_int4fp8_moe humming mxfp_w4a8`,
+}
+
+const methods0510 = `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 modelopt_mixed w8a8_int8 w8a8_fp8 awq
+	awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark
+	auto-round modelslim quark_int4fp8_moe`
+
 // quantMethods is QUANTIZATION_METHODS in its order
 // (sglang/srt/layers/quantization/__init__.py).
 func (s *state) quantMethods() []string {
-	methods := strings.Fields(`fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin
-		bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark
-		auto-round modelslim quark_int4fp8_moe`)
+	methods := strings.Fields(quantMethodLists[s.r])
 	if s.gpu.cuda() || strings.HasPrefix(s.gpu.gfx, "gfx95") {
 		methods = append(methods, "mxfp4")
 	}
@@ -27,7 +53,11 @@ func (s *state) rocmMethods() []string {
 
 // optimisedMethods are those that SGLang does not call slow.
 func (s *state) optimisedMethods() []string {
-	return strings.Fields(`fp8 marlin modelopt_fp8 modelopt_fp4 gptq_marlin_24 gptq_marlin awq_marlin fbgemm_fp8
+	mixed := ""
+	if s.since(r0510) {
+		mixed = " modelopt_mixed"
+	}
+	return strings.Fields(mixed + ` fp8 marlin modelopt_fp8 modelopt_fp4 gptq_marlin_24 gptq_marlin awq_marlin fbgemm_fp8
 		compressed_tensors compressed-tensors experts_int8 w8a8_int8 w8a8_fp8 moe_wna16 qoq w4afp8 petit_nvfp4 quark
 		modelslim`)
 }
@@ -35,44 +65,53 @@ func (s *state) optimisedMethods() []string {
 // compatibleMethods are methods that a checkpoint of another name may be
 // loaded with.
 var compatibleMethods = map[string][]string{
-	"modelopt_fp8": {"modelopt"},
-	"modelopt_fp4": {"modelopt"},
-	"petit_nvfp4":  {"modelopt"},
-	"w8a8_int8":    {"compressed-tensors", "compressed_tensors"},
-	"w8a8_fp8":     {"compressed-tensors", "compressed_tensors"},
+	"modelopt_fp8":   {"modelopt"},
+	"modelopt_fp4":   {"modelopt"},
+	"modelopt_mixed": {"modelopt"},
+	"petit_nvfp4":    {"modelopt"},
+	"w8a8_int8":      {"compressed-tensors", "compressed_tensors"},
+	"w8a8_fp8":       {"compressed-tensors", "compressed_tensors"},
 }
 
 // quantConfigOf is _parse_quant_hf_config: the quantisation that the
 // checkpoint's files describe, or nil.
 func (s *state) quantConfigOf(hf attrs, model *hfconfig.Model) attrs {
 	if q := hf.Obj("quantization_config"); q != nil {
-		if q.Has("quant_method") {
+		if q.Has("quant_method") && !(s.since(r0510) && q.Text("quant_method") == "modelopt") {
 			return q
 		}
 		out := make(attrs, len(q)+1)
 		for k, v := range q {
 			out[k] = v
 		}
-		if method := modeloptMethod(q); method != "" {
+		if method := s.modeloptMethod(q, hf); method != "" {
 			out["quant_method"] = method
 		}
+		hf["quantization_config"] = out // as SGLang does
 		return out
 	}
 	if q := hf.Obj("compression_config"); q != nil {
 		return q
 	}
 	if q := model.HFQuant.Obj("quantization"); q != nil {
-		if method := modeloptMethod(q); method != "" {
-			return attrs{"quant_method": method}
+		if method := s.modeloptMethod(q, hf); method != "" {
+			out := attrs{"quant_method": method}
+			if s.since(r0510) {
+				out["quant_algo"] = q["quant_algo"]
+			}
+			return out
 		}
 	}
 	return nil
 }
 
 // modeloptMethod is _parse_modelopt_quant_config.
-func modeloptMethod(q attrs) string {
+func (s *state) modeloptMethod(q, hf attrs) string {
 	algo := q.Text("quant_algo")
+	nemotron := hf.Text("model_type") == "nemotron_h" || slices.ContainsFunc(hf.Strings("architectures"), func(a string) bool { return strings.HasPrefix(a, "NemotronH") })
 	switch {
+	case algo == "MIXED_PRECISION" && s.since(r0510) && nemotron:
+		return "modelopt_mixed"
 	case algo == "MIXED_PRECISION":
 		return "w4afp8"
 	case strings.Contains(algo, "FP4"):

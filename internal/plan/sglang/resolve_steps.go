@@ -11,13 +11,16 @@ func at(id, method, when string, run func(*state) error) step {
 func resolveSteps() []step {
 	return []step{
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.9", (*state).loadBalance),
+		at("SGL-SSL", "_handle_ssl_validation (0.5.10)", ">=0.5.10", (*state).ssl),
 		at("SGL-PARSER", "_handle_deprecated_args (0.5.9)", ">=0.5.6", (*state).deprecatedArgs),
 		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.9", (*state).prefillDelayer),
 		at("SGL-DEFAULTS", "_handle_missing_default_values (0.5.9)", "", (*state).missingDefaults),
+		at("SGL-GRAPH-PIECEWISE-OFF", "_handle_piecewise_cuda_graph (0.5.10)", ">=0.5.10", (*state).piecewiseOff),
 		at("SGL-MEM", "_handle_gpu_memory_settings (0.5.9)", "", (*state).gpuMemory),
 		at("SGL-MODEL", "_handle_model_specific_adjustments (0.5.9)", "", (*state).modelSpecific),
 		at("SGL-SAMPLING", "_handle_sampling_backend (0.5.9)", "", (*state).samplingBackend),
 		at("SGL-ATTN", "_handle_attention_backend_compatibility (0.5.9)", "", (*state).attention),
+		at("SGL-LINEAR", "_handle_linear_attn_backend (0.5.10)", ">=0.5.10", (*state).linearAttention),
 		at("SGL-KV-FP4", "_handle_kv4_compatibility (0.5.9)", ">=0.5.6", (*state).kv4),
 		at("SGL-PAGE-DEFAULT", "_handle_page_size (0.5.9)", "", (*state).pageSize),
 		at("SGL-AMD", "_handle_amd_specifics (0.5.9)", "", (*state).amd),

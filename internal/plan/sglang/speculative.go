@@ -30,7 +30,7 @@ func (s *state) speculative() error {
 func (s *state) draftRunner() error {
 	if s.Nil("speculative_moe_runner_backend") {
 		s.because("SGL-MOE-DRAFT-002", byCoupling, "the draft's experts run as the model's, but not with flashinfer_trtllm", "moe_runner_backend")
-		if s.Is("moe_runner_backend", "flashinfer_trtllm") {
+		if s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed") {
 			s.Set("speculative_moe_runner_backend", "auto")
 		} else {
 			s.Set("speculative_moe_runner_backend", s.Get("moe_runner_backend"))
@@ -38,6 +38,9 @@ func (s *state) draftRunner() error {
 		return nil
 	}
 	if s.Is("speculative_moe_runner_backend", "flashinfer_trtllm") {
+		if s.since(r0510) {
+			return assertion("Currently speculative MoE runner backend doesn't support flashinfer_trtllm, please use triton or auto backend for speculative moe runner instead.")
+		}
 		return assertion("Currently speculative MoE runner backend cannot be flashinfer_trtllm for risk in some draft models.")
 	}
 	return nil
@@ -155,7 +158,12 @@ func (s *state) ngram() error {
 	s.Set("enable_mixed_chunk", false)
 	s.Set("speculative_eagle_topk", s.Get("speculative_ngram_max_bfs_breadth"))
 	if s.Nil("speculative_num_draft_tokens") {
-		s.Set("speculative_num_draft_tokens", s.Get("speculative_ngram_max_match_window_size"))
+		if s.since(r0510) {
+			s.Set("speculative_num_draft_tokens", 12)
+			s.warn("speculative_num_draft_tokens is set to 12 by default for ngram speculative decoding. You can override this by explicitly setting --speculative-num-draft-tokens.")
+		} else {
+			s.Set("speculative_num_draft_tokens", s.Get("speculative_ngram_max_match_window_size"))
+		}
 	}
 	s.warn("The overlap scheduler and mixed chunked prefill are disabled because of using ngram speculative decoding.")
 	topk, page := s.Int("speculative_eagle_topk"), s.Int("page_size")
