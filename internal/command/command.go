@@ -78,6 +78,7 @@ type Command struct {
 	unset    []string // variables that the text around the command sets and a change took away
 	tail     string   // redirections, pipes and "&" behind the command, as shell text
 	secrets  []string // variables that stand for secrets that were left out
+	image    string   // of the container
 	nest     *nest
 	form     form
 }
@@ -105,6 +106,10 @@ func (c Command) Argv() []string { return texts(c.Args) }
 // Options are the arguments behind the program, as flags.Table.Parse takes
 // them.
 func (c Command) Options() []string { return texts(c.Args[c.head:]) }
+
+// Image is the container image that the command runs in, empty when it runs in
+// none.
+func (c Command) Image() string { return c.image }
 
 // Getenv returns the value of a variable, and whether it is set to a known
 // value.

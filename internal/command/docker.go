@@ -176,6 +176,7 @@ func dockerVar(w Word, outer []Var) Var {
 // given entry point is part of the command; otherwise it is a script in front
 // of it.
 func containerCommand(entry, args []Word, image string, nested func(Word) []Command) (c Command, whole, ok bool) {
+	defer func() { c.image = image }()
 	if len(entry) > 0 {
 		if c, ok = build(slices.Concat(entry, args), nested); ok {
 			return c, true, true

@@ -15,6 +15,7 @@ import (
 	"shakedown/internal/knowledge"
 	"shakedown/internal/launch"
 	"shakedown/internal/ledger"
+	"shakedown/internal/rewrite"
 )
 
 // judge has the n-th launch judged and emits its messages.
@@ -25,9 +26,9 @@ func (r *run) judge(n int, l *launch.Launch) {
 	book := ledger.Build(l, ledger.Told{Command: r.opt.Command, Flags: r.opt.Flags})
 	j := r.base.Judge(knowledge.Input{Launch: l, Ledger: book})
 	temper(l, book, j)
-	remedies := &rewriter{command: r.commandOf(l), book: book, engine: l.EngineName(), version: l.Version}
+	remedies := &rewrite.Rewriter{Command: r.commandOf(l), Book: book, Engine: l.EngineName(), Version: l.Version}
 	if l.Engine != nil {
-		remedies.names = l.Engine.Names
+		remedies.Names = l.Engine.Names
 	}
 	lm := launchMessage(n, l, book, j, r.opt.Command)
 	r.res.Last = verdictOf(l, j)
@@ -38,8 +39,8 @@ func (r *run) judge(n int, l *launch.Launch) {
 	}
 	for _, f := range j.Findings {
 		f.Launch = n
-		remedies.correct(f)
-		remedies.fill(f)
+		remedies.Correct(f)
+		remedies.Fill(f)
 		r.res.Findings++
 		r.emit(f)
 	}

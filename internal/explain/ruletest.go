@@ -29,7 +29,9 @@ type RuleResult struct {
 
 // TestRules runs the fixtures of every rule in fsys: testdata/hit*.log must
 // make the rule a finding (a cause: the root, except in hit-also*.log),
-// testdata/miss*.log must not (a suspect may apply there, if it is not kept). A rule without both kinds has a problem too.
+// testdata/miss*.log must not (a suspect may apply there, if it is not kept).
+// hit*.json and miss*.json are launches that were not started, see plannedCase.
+// A rule without both kinds has a problem too.
 // The built-in rules are loaded beside those of fsys, unless fsys holds them.
 func TestRules(ctx context.Context, fsys fs.FS) ([]RuleResult, error) {
 	own, err := knowledge.Load(fsys)
@@ -74,13 +76,26 @@ func testRule(ctx context.Context, fsys fs.FS, r *knowledge.Rule, base *knowledg
 	var out []RuleResult
 	hits, misses := 0, 0
 	for _, f := range files {
-		sources, err := fixtureSources(fsys, f)
+		sources, err := fixtureSources(fsys, f) // none for a launch that was not started
 		if err != nil {
 			return nil, err
 		}
 		name := path.Base(f)
 		res := RuleResult{Rule: r.ID, File: f}
 		switch {
+		case path.Ext(name) == plannedExt:
+			hit, err := foreseeFixture(fsys, f, r, base)
+			if err != nil {
+				return nil, err
+			}
+			if strings.HasPrefix(name, "hit") {
+				hits++
+			} else {
+				misses++
+			}
+			if want := strings.HasPrefix(name, "hit"); hit != want {
+				res.Problem = fmt.Sprintf("foreseen before the launch: %v, want %v", hit, want)
+			}
 		case strings.HasPrefix(name, "hit"):
 			hits++
 			res.Problem = shouldHit(ctx, r, name, sources, base, index)
@@ -132,7 +147,7 @@ func fixtures(fsys fs.FS, dir string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.IsDir() || path.Ext(e.Name()) == ".log" {
+		if ext := path.Ext(e.Name()); e.IsDir() || ext == ".log" || ext == plannedExt {
 			out = append(out, path.Join(dir, e.Name()))
 		}
 	}
@@ -141,7 +156,11 @@ func fixtures(fsys fs.FS, dir string) ([]string, error) {
 
 func fixtureSources(fsys fs.FS, fixture string) ([]logstream.Source, error) {
 	files := []string{fixture}
-	if path.Ext(fixture) != ".log" {
+	switch path.Ext(fixture) {
+	case plannedExt:
+		return nil, nil
+	case ".log":
+	default:
 		var err error
 		if files, err = fs.Glob(fsys, path.Join(fixture, "*.log")); err != nil {
 			return nil, err

@@ -44,6 +44,8 @@
 //	  - {check: oom-other-process}           # a named Go check
 //	strengthen:                    # first that holds replaces confidence and basis
 //	  - {when: [...], confidence: proven, basis: ...}
+//	plan:                          # before the launch: first that holds makes it known trouble; see "Before the launch"
+//	  - {when: [...], confidence: likely, basis: ...}
 //	depends_on: [GEN-CUDA-001]     # when one of these is found, this is its consequence
 //	explains: [GEN-OOM-001]        # this is the root of those, although its line is only a warning
 //	remedies:                      # best first
@@ -77,6 +79,17 @@
 //
 // Config dumps, command lines and prose outside a launch are never searched:
 // dumps and commands are known as settings.
+//
+// # Before the launch
+//
+// A launch that was not started has no lines, no phase and no outcome; its
+// settings are foreseen by the engine's resolver, its facts are those of GPU and
+// checkpoint. Foresee applies a rule to it when one of its plan conditions
+// holds, or when the rule has no lines and its conditions (when) ask about
+// settings, facts and versions only. Conditions of plan may use fact, setting,
+// asked, version and the check sm12x; settings include what the engine decides
+// later, by the resolver's names (deepgemm.scale_ue8m0). A rule with plan and
+// neither lines nor when is known before a launch only.
 //
 // # Ranking
 //

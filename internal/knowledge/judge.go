@@ -33,8 +33,8 @@ func (b *Base) Judge(in Input) *Judgement {
 	var cands, symptoms, notIt []*candidate
 	j := new(Judgement)
 	for _, r := range b.rules {
-		if len(r.Lines) > 0 && e.events[r] == nil {
-			continue
+		if len(r.Lines) > 0 && e.events[r] == nil || len(r.Lines)+len(r.When) == 0 {
+			continue // nothing of it was seen, or it is known before a launch only
 		}
 		c := e.apply(r)
 		if c != nil {

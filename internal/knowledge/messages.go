@@ -201,6 +201,9 @@ func (e *eval) evidence(c *candidate, limit int) []finding.Evidence {
 // factEvidence points to the line that a fact was read from.
 func (e *eval) factEvidence(f fact.Fact) finding.Evidence {
 	ev := finding.Evidence{Kind: "log", File: f.Pos.File, Line: f.Pos.Line, Field: string(f.Key) + " = " + f.Value}
+	if f.Pos.Line == 0 {
+		ev.Kind = "config"
+	}
 	if f.Unit != "" {
 		ev.Note = strings.TrimSpace(f.Rank + " " + f.Unit)
 	}

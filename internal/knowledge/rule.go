@@ -102,6 +102,7 @@ type Rule struct {
 	NoFrames   []string           `yaml:"no_frames"`
 	When       []Cond             `yaml:"when"`
 	Strengthen []Strengthen       `yaml:"strengthen"`
+	Plan       []Strengthen       `yaml:"plan"`
 	DependsOn  []string           `yaml:"depends_on"`
 	Explains   []string           `yaml:"explains"`
 	Remedies   []Remedy           `yaml:"remedies"`
@@ -298,8 +299,8 @@ func (r *Rule) check() error {
 	if r.Confidence.Rank() == 0 {
 		bad("confidence %q: want proven, likely or possible", r.Confidence)
 	}
-	if len(r.Lines) == 0 && len(r.When) == 0 {
-		bad("a rule needs lines or when")
+	if len(r.Lines) == 0 && len(r.When) == 0 && len(r.Plan) == 0 {
+		bad("a rule needs lines, when or plan")
 	}
 	for _, list := range [][]Line{r.Lines, r.Also, r.Not} {
 		for _, l := range list {
@@ -315,6 +316,7 @@ func (r *Rule) check() error {
 			bad("strengthen: confidence %q", s.Confidence)
 		}
 	}
+	errs = append(errs, r.checkPlan()...)
 	for _, m := range r.Remedies {
 		errs = append(errs, checkConds(m.When)...)
 		if m.Title == "" {

@@ -60,7 +60,7 @@ func TestParseRuleErrors(t *testing.T) {
 		{"severity", but("severity: error", "severity: fatal"), `severity "fatal": want error, warning or info`},
 		{"role", but("role: cause", "role: culprit"), `role "culprit": want cause, latent, suspect, symptom, consequence or exonerate`},
 		{"confidence", but("likely", "sure"), `confidence "sure": want proven, likely or possible`},
-		{"nothing to match", but("lines:\n  - anchor: orca kernel needs\n", ""), "a rule needs lines or when"},
+		{"nothing to match", but("lines:\n  - anchor: orca kernel needs\n", ""), "a rule needs lines, when or plan"},
 		{"short anchor", but("orca kernel needs", "orca"), `anchor "orca": want at least 6 bytes`},
 		{"short anchor in also", with("also: [{anchor: abc}]"), `anchor "abc": want at least 6 bytes`},
 		{"short anchor in not", with("not: [{anchor: abc}]"), `anchor "abc": want at least 6 bytes`},

@@ -1,4 +1,7 @@
-package explain
+// Package rewrite puts remedies into the user's own launch command: values that
+// were set before, flags that the release refuses taken out, the whole command
+// in its own wrapper.
+package rewrite
 
 import (
 	"strings"
@@ -9,35 +12,35 @@ import (
 	"shakedown/internal/ledger"
 )
 
-// rewriter puts remedies into the user's own launch command.
-type rewriter struct {
-	command *command.Command
-	book    *ledger.Ledger
-	names   map[string]string // the ledger's name of a flag's setting, where it differs
-	engine  string
-	version string
+// Rewriter rewrites one launch. It is not safe for concurrent use.
+type Rewriter struct {
+	Command *command.Command // nil: not known, remedies keep their changes only
+	Book    *ledger.Ledger
+	Names   map[string]string // the ledger's name of a flag's setting, where it differs
+	Engine  string
+	Version string
 }
 
-// fill completes the remedies of a finding: values that were set before, flags
+// Fill completes the remedies of a finding: values that were set before, flags
 // that the running version refuses taken out, the whole command.
-func (w *rewriter) fill(f *finding.FindingMsg) {
+func (w *Rewriter) Fill(f *finding.FindingMsg) {
 	kept := f.Remedies[:0]
 	for _, r := range f.Remedies {
-		if w.complete(&r) {
+		if w.Complete(&r) {
 			kept = append(kept, r)
 		}
 	}
 	f.Remedies = kept
 }
 
-// complete reports false for a remedy of which every change is refused by the
+// Complete reports false for a remedy of which every change is refused by the
 // running version or in force already.
-func (w *rewriter) complete(r *finding.Remedy) bool {
+func (w *Rewriter) Complete(r *finding.Remedy) bool {
 	changes := r.Changes[:0:0]
 	var notes []string
 	for _, c := range r.Changes {
 		if c.Kind == "flag" && c.To != nil {
-			if why, no := flags.Refuses(w.engine, w.version, c.Name); no {
+			if why, no := flags.Refuses(w.Engine, w.Version, c.Name); no {
 				notes = append(notes, c.Name+" left out: "+why)
 				continue
 			}
@@ -56,10 +59,10 @@ func (w *rewriter) complete(r *finding.Remedy) bool {
 	if had && len(changes) == 0 {
 		return r.Text != "" && len(notes) == 0
 	}
-	if w.command == nil || len(changes) == 0 {
+	if w.Command == nil || len(changes) == 0 {
 		return true
 	}
-	next, err := w.command.Apply(changes, w.book.Table)
+	next, err := w.Command.Apply(changes, w.Book.Table)
 	if err != nil {
 		r.Text = strings.TrimSpace(r.Text + " (the command could not be rewritten: " + err.Error() + ")")
 		return true
@@ -77,7 +80,7 @@ func (w *rewriter) complete(r *finding.Remedy) bool {
 
 // inForce: the launch ran with this change already, so that making it changes
 // nothing.
-func (w *rewriter) inForce(c finding.Change) bool {
+func (w *Rewriter) inForce(c finding.Change) bool {
 	if c.Kind == "env" {
 		v, ok := w.getenv(c.Name)
 		return ok && c.To != nil && v == *c.To
@@ -87,40 +90,40 @@ func (w *rewriter) inForce(c finding.Change) bool {
 		return false
 	}
 	if c.To == nil {
-		return w.book.Asked(w.setting(flag)) == finding.Asked{Known: true}
+		return w.Book.Asked(w.setting(flag)) == finding.Asked{Known: true}
 	}
 	to := *c.To
 	if flag.Switch() {
 		to = "True"
 	}
-	effective, known := w.book.Effective(w.setting(flag))
+	effective, known := w.Book.Effective(w.setting(flag))
 	return known && ledger.Same(effective, to)
 }
 
-func (w *rewriter) flag(name string) *flags.Flag {
-	if w.book.Table == nil {
+func (w *Rewriter) flag(name string) *flags.Flag {
+	if w.Book.Table == nil {
 		return nil
 	}
-	return w.book.Table.Flag(name)
+	return w.Book.Table.Flag(name)
 }
 
-func (w *rewriter) setting(f *flags.Flag) string {
-	if n, ok := w.names[f.Setting]; ok {
+func (w *Rewriter) setting(f *flags.Flag) string {
+	if n, ok := w.Names[f.Setting]; ok {
 		return n
 	}
 	return f.Setting
 }
 
-func (w *rewriter) getenv(name string) (string, bool) {
-	if w.command == nil {
+func (w *Rewriter) getenv(name string) (string, bool) {
+	if w.Command == nil {
 		return "", false
 	}
-	return w.command.Getenv(name)
+	return w.Command.Getenv(name)
 }
 
 // current is the value that a change replaces, nil when it was not set. Secrets
 // are masked.
-func (w *rewriter) current(c finding.Change) *string {
+func (w *Rewriter) current(c finding.Change) *string {
 	if c.Kind == "env" {
 		if v, ok := w.getenv(c.Name); ok && !command.SecretName(c.Name) {
 			return &v
@@ -128,10 +131,10 @@ func (w *rewriter) current(c finding.Change) *string {
 		return nil
 	}
 	flag := w.flag(c.Name)
-	if flag == nil || w.command == nil {
+	if flag == nil || w.Command == nil {
 		return nil
 	}
-	parsed, _ := w.book.Table.Parse(w.command.Redacted().Options())
+	parsed, _ := w.Book.Table.Parse(w.Command.Redacted().Options())
 	if a, ok := parsed.Asked(flag.Setting); ok {
 		v := a.Value()
 		return &v
@@ -139,13 +142,13 @@ func (w *rewriter) current(c finding.Change) *string {
 	return nil
 }
 
-// correct adds what the release's own parser would say of the command to a
+// Correct adds what the release's own parser would say of the command to a
 // finding about its arguments: the right spelling, and the command with it.
-func (w *rewriter) correct(f *finding.FindingMsg) {
+func (w *Rewriter) Correct(f *finding.FindingMsg) {
 	if f.Cause != "invalid-argument" || f.Role != "cause" {
 		return
 	}
-	for _, p := range w.book.Problems {
+	for _, p := range w.Book.Problems {
 		use := p.Use
 		if use == "" && len(p.Near) > 0 {
 			use = p.Near[0]
@@ -163,9 +166,9 @@ func (w *rewriter) correct(f *finding.FindingMsg) {
 }
 
 // value is what the command gives to the flag that a problem is about.
-func (w *rewriter) value(p flags.Problem) *string {
+func (w *Rewriter) value(p flags.Problem) *string {
 	v := ""
-	opts := w.command.Options()
+	opts := w.Command.Options()
 	if i := p.Index; 0 <= i && i < len(opts) {
 		if _, joined, ok := strings.Cut(opts[i], "="); ok {
 			v = joined
