@@ -63,10 +63,23 @@ func (s *state) fastestAttention(m *modelConfig) (backend string) {
 		backend = "trtllm_mha"
 	case s.gpu.hip:
 		backend = "aiter"
+	case s.since(r0512) && s.sinks(m):
+		backend = "triton"
 	default:
 		backend = s.flashinferOr("triton")
 	}
 	return backend
+}
+
+// sinks says whether the model learns attention sinks, which flashinfer lacks.
+func (s *state) sinks(m *modelConfig) bool {
+	switch m.arch {
+	case "GptOssForCausalLM":
+		return true
+	case "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM", "MiMoV2MTP":
+		return m.text["add_swa_attention_sink_bias"] == true || m.text["add_full_attention_sink_bias"] == true
+	}
+	return false
 }
 
 func (s *state) torchAttention() error {
@@ -110,6 +123,11 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 			return err
 		}
 	}
+	if s.decodes("tokenspeed_mla") {
+		if err := s.tokenspeed(); err != nil {
+			return err
+		}
+	}
 	if s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha") {
 		prefill, decode := s.attentionBackends()
 		switch {
@@ -144,6 +162,19 @@ func (s *state) trtllmMLA() error {
 	}
 	if !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "bf16", "auto") {
 		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, bf16, or auto.")
+	}
+	return nil
+}
+
+func (s *state) tokenspeed() error {
+	if !s.gpu.blackwell() {
+		return valueError("tokenspeed_mla backend is only supported on Blackwell GPUs (SM100/SM12x).")
+	}
+	if !s.Is("page_size", 32, 64) {
+		s.pageFor(64, "tokenspeed_mla only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if !s.Is("kv_cache_dtype", "fp8_e4m3") {
+		return valueError("tokenspeed_mla backend requires kv-cache-dtype=fp8_e4m3, got %s.", s.Str("kv_cache_dtype"))
 	}
 	return nil
 }
@@ -198,6 +229,68 @@ func (s *state) pageSize() error {
 	if s.Nil("page_size") {
 		s.because("", byDefault, "pages of one token")
 		s.Set("page_size", 1)
+	}
+	return nil
+}
+
+// multiItem is scoring of several items in one request.
+func (s *state) multiItem() error {
+	if !s.Bool("enable_mis") {
+		return nil
+	}
+	s.because("SGL-MIS", byCoupling, "scoring several items at once excludes them", "enable_mis")
+	if !s.Bool("disable_cuda_graph") {
+		s.warn("CUDA graph is disabled because --enable-mis is set.")
+		s.Set("disable_cuda_graph", true)
+	}
+	s.Set("disable_piecewise_cuda_graph", true)
+	if !s.Bool("disable_radix_cache") {
+		s.warn("Radix cache is disabled because --enable-mis is set.")
+		s.Set("disable_radix_cache", true)
+	}
+	if s.Int("chunked_prefill_size") != -1 {
+		s.warn("Chunked prefill is disabled because --enable-mis is set.")
+		s.Set("chunked_prefill_size", -1)
+	}
+	if prefill, decode := s.attentionBackends(); prefill != "flashinfer" || decode != "flashinfer" {
+		return assertion("Multi-item scoring requires flashinfer attention backend for custom attention mask support. "+
+			"Please set --attention-backend flashinfer when using --enable-mis. Current backends: prefill=%s, decode=%s", pyNone(prefill), pyNone(decode))
+	}
+	return nil
+}
+
+// noKVCache checks --prefill-only-disable-kv-cache.
+func (s *state) noKVCache() error {
+	if !s.Bool("prefill_only_disable_kv_cache") {
+		return nil
+	}
+	const flag = "--prefill-only-disable-kv-cache "
+	switch {
+	case !s.Bool("is_embedding"):
+		return valueError(flag + "currently requires --is-embedding. Other prefill-only workloads may be supported in a future change once their attention paths stop reading or writing the paged KV cache.")
+	case s.Is("kv_cache_dtype", "fp4_e2m1"):
+		return valueError(flag + "does not currently support --kv-cache-dtype=fp4_e2m1 because the FP4 pool uses a separate allocation path.")
+	case s.Int("chunked_prefill_size") != -1:
+		return valueError(flag + "requires --chunked-prefill-size=-1 so the FA backend takes the fa_skip_kv_cache path; otherwise the pool would be touched between prefill chunks.")
+	case !s.Bool("disable_radix_cache"):
+		return valueError(flag + "requires --disable-radix-cache because the radix cache indexes KV pool slots that no longer hold real data.")
+	case s.Int("attn_cp_size") > 1:
+		return valueError(flag + "is incompatible with --attn-cp-size > 1")
+	case s.Bool("enable_prefill_context_parallel"):
+		return valueError(flag + "is incompatible with --enable-prefill-context-parallel")
+	case s.Bool("enable_hisparse"):
+		return valueError(flag + "is incompatible with --enable-hisparse")
+	}
+	return nil
+}
+
+func (s *state) noKVBackend() error {
+	if !s.Bool("prefill_only_disable_kv_cache") {
+		return nil
+	}
+	if prefill, _ := s.attentionBackends(); prefill != "fa3" && prefill != "fa4" {
+		return valueError("--prefill-only-disable-kv-cache currently requires the FA prefill backend (fa3/fa4), but got prefill backend '%s'. "+
+			"Other prefill-only workloads and backends may be supported in a future change.", prefill)
 	}
 	return nil
 }

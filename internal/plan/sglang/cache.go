@@ -91,7 +91,11 @@ func (s *state) hicacheDecode() error {
 		s.warn("FlashAttention3 decode backend is not compatible with hierarchical cache. " +
 			"Setting hicache_io_backend to vanilla I/O, which may lead to suboptimal performance with small page sizes.")
 	case !m.mla:
-		s.Set("decode_attention_backend", s.flashinferOr("triton"))
+		backend := s.flashinferOr("triton")
+		if s.since(r0512) && s.sinks(m) {
+			backend = "triton"
+		}
+		s.Set("decode_attention_backend", backend)
 	case s.gpu.sm100():
 		s.Set("decode_attention_backend", "flashinfer")
 	default:

@@ -17,7 +17,13 @@ func (s *state) checkParallel() error {
 	switch {
 	case nodes == 0 || s.Int("tp_size")*pp%nodes != 0:
 		return assertion("tp_size must be divisible by number of nodes")
-	case pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
+	case !s.Is("pp_max_micro_batch_size", nil) && s.Int("pp_max_micro_batch_size") < 1:
+		return assertion("pp_max_micro_batch_size must be a positive integer or None (for auto-compute). Got: %d", s.Int("pp_max_micro_batch_size"))
+	case s.since(r0512) && s.Bool("disable_cuda_graph_padding") && s.Bool("enable_torch_compile"):
+		return assertion("--disable-cuda-graph-padding is incompatible with --enable-torch-compile. With padding disabled, every distinct batch size gets its own torch.compile")
+	case s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm")):
+		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding")
+	case !s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding, mixed chunked prefill.")
 	case s.Int("dp_size") > 1 && nodes != 1 && !s.Bool("enable_dp_attention"):
 		return assertion("multi-node data parallel is not supported unless dp attention!")
@@ -110,6 +116,10 @@ func (s *state) checkScheduler() error {
 		return valueError("Please set --tokenizer-metrics-custom-labels-header when setting --tokenizer-metrics-allowed-custom-labels.")
 	case s.Bool("export_metrics_to_file") && s.Nil("export_metrics_to_file_dir"):
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
+	case s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):
+		return valueError("--enable-two-batch-overlap and --enforce-shared-experts-fusion cannot be used together.")
+	case s.Bool("enable_quant_communications") && s.since(r0512):
+		return valueError("Communications quantization is only supported for NPU device")
 	case s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
 		return valueError("When enabling two batch overlap, moe_a2a_backend cannot be 'none'.")
 	}

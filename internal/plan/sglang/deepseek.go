@@ -51,10 +51,14 @@ func (s *state) sparse(m *modelConfig) error {
 		s.because("SGL-DSA-TP-001", byCoupling, "attention weights are sharded", "tp_size", "dp_size")
 		s.warn("DSA with TP mode is active, dp_size=%d, tp_size=%d, attn_tp_size=%d, attention weights will be sharded across %d ranks.", dp, tp, tp, tp)
 	}
-	if s.gpu.hip {
+	if s.gpu.hip && !(s.since(r0512) && s.preshuffle()) {
 		s.because("SGL-PAGE-DSA-001", byHardware, "sparse attention on AMD GPUs has pages of one token")
 		s.Set("page_size", 1)
-		s.warn("Setting page size to 1 for DeepSeek DSA on ROCm.")
+		if s.since(r0512) {
+			s.warn("Setting page size to 1 for DeepSeek DSA on ROCm (aiter preshuffle paged-MQA path unavailable: needs Triton>=3.5.0 or AITER_ENABLE_AOT_GLUON_PA_MQA_LOGITS=1).")
+		} else {
+			s.warn("Setting page size to 1 for DeepSeek DSA on ROCm.")
+		}
 	} else {
 		s.because("SGL-PAGE-DSA-001", byModel, "sparse attention has pages of 64 tokens")
 		s.Set("page_size", 64)
@@ -119,7 +123,10 @@ func (s *state) sparseContextParallel() error {
 			return assertion("For round-robin split mode, dp attention is not supported.")
 		}
 	}
-	if s.Int("tp_size") != 8 {
+	if s.since(r0512) && s.Int("tp_size") > 8 {
+		return assertion("Context parallel only supports single machine (tp_size <= 8). Cross-machine CP has precision issues.")
+	}
+	if !s.since(r0512) && s.Int("tp_size") != 8 {
 		return assertion("Current multi-machine CP support suffers from precision issues. So context parallel only support Single machine(tp_size == 8)")
 	}
 	if s.since(r0510) {
@@ -163,12 +170,16 @@ func (s *state) sparseBackends() {
 	prefill, decode := "flashmla_sparse", "fa3"
 	keep := true // what the user named
 	switch fp8 := s.Is("kv_cache_dtype", "fp8_e4m3"); {
+	case s.Bool("enable_hisparse") && fp8 && s.since(r0512):
+		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case s.Bool("enable_hisparse"):
 		decode = "flashmla_sparse"
 	case s.since(r0510) && s.gpu.hip && s.Nil("nsa_prefill_backend") && s.Nil("nsa_decode_backend"):
 		prefill, decode = "tilelang", "tilelang"
 	case s.since(r0510) && fp8 && s.gpu.major >= 10:
-		prefill, decode, keep = "trtllm", "trtllm", false
+		prefill, decode, keep = "trtllm", "trtllm", s.since(r0512)
+	case fp8 && s.since(r0512):
+		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case fp8:
 		prefill, decode = "flashmla_auto", "flashmla_kv"
 	case s.gpu.major >= 10:
@@ -180,6 +191,10 @@ func (s *state) sparseBackends() {
 	}
 	if s.Nil("nsa_decode_backend") || !keep {
 		s.Set("nsa_decode_backend", decode)
+	}
+	if s.Bool("enable_hisparse") && s.since(r0512) {
+		s.warn("HiSparse enabled (%s): using NSA backends prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
+		return
 	}
 	if s.Bool("enable_hisparse") {
 		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
@@ -202,9 +217,12 @@ func (s *state) deepseekAttention() {
 
 // deepseekMoE chooses quantisation and experts' kernels on SM100.
 func (s *state) deepseekMoE(m *modelConfig) error {
-	if s.Nil("quantization") {
+	if s.Nil("quantization") && !s.unquant {
 		method := m.quantMethod()
-		if method == "" && m.arch == "DeepseekV3ForCausalLM" {
+		if method == "" && m.arch == "DeepseekV3ForCausalLM" && s.since(r0512) {
+			s.because("SGL-QUANT-DSV3-002", byCheckpoint, "no FP8 weights are known of")
+			s.info("No FP8 expert weights found in checkpoint, keeping bf16 for DeepSeek-arch model on sm100")
+		} else if method == "" && m.arch == "DeepseekV3ForCausalLM" {
 			s.because("SGL-QUANT-DSV3-001", byModel, "a DeepSeek V3 without named quantisation is taken as FP8 on SM100")
 			s.Set("quantization", "fp8")
 			s.info("Quantization not specified, default to fp8 for DeepSeek on sm100")
@@ -214,7 +232,8 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 		}
 	}
 	kimi := s.since(r0510) && m.kimiInt4()
-	known := s.Is("quantization", "fp8", "modelopt_fp8", "modelopt_fp4") || s.since(r0510) && s.Is("quantization", "modelopt_mixed")
+	known := s.Is("quantization", "fp8", "modelopt_fp8", "modelopt_fp4") || s.since(r0510) && s.Is("quantization", "modelopt_mixed") ||
+		s.since(r0512) && s.Nil("quantization")
 	if s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") && (known || kimi) {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs these experts with flashinfer_trtllm", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
@@ -242,6 +261,48 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 			s.Set("speculative_moe_a2a_backend", "none")
 			s.info("Use triton fused moe by default for bf16 nextn layer in deepseek fp4 checkpoint.")
 		}
+	}
+	return nil
+}
+
+// preshuffle is aiter_can_use_preshuffle_paged_mqa: releases for AMD bring a
+// Triton that has it.
+func (s *state) preshuffle() bool {
+	return s.envBool("SGLANG_USE_AITER") && !s.envBool("SGLANG_NSA_HIP_DISABLE_PRESHUFFLE")
+}
+
+// deepseekV4 is apply_deepseek_v4_defaults.
+func (s *state) deepseekV4(m *modelConfig) error {
+	s.because("SGL-ATTN-DSV4", byModel, "DeepSeek V4 has its own attention and pages of 256 tokens")
+	s.Set("attention_backend", "dsv4")
+	s.Set("page_size", 256)
+	s.info("Use dsv4 attention backend for %s, setting page_size to 256.", m.arch)
+	if s.Nil("max_running_requests") {
+		s.because("SGL-RUNNING-DSV4", byModel, "DeepSeek V4 is limited to 256 requests")
+		s.Set("max_running_requests", 256)
+		s.warn("Setting max_running_requests to 256 for %s.", m.arch)
+	}
+	if s.Is("kv_cache_dtype", "auto") {
+		s.because("SGL-KV-DSA-001", byModel, "DeepSeek V4 has an FP8 KV cache")
+		s.Set("kv_cache_dtype", "fp8_e4m3")
+		s.warn("Setting KV cache dtype to fp8_e4m3 for %s.", m.arch)
+	}
+	switch {
+	case !s.Is("kv_cache_dtype", "fp8_e4m3"):
+		return assertion("%s is not supported for %s", s.Str("kv_cache_dtype"), m.arch)
+	case s.Nil("speculative_algorithm"):
+	case !s.Is("speculative_algorithm", "EAGLE"):
+		return assertion("Only EAGLE speculative algorithm is supported for %s", m.arch)
+	case !s.Is("speculative_eagle_topk", 1):
+		return assertion("Only EAGLE speculative algorithm with topk == 1 is supported for %s", m.arch)
+	case !s.specV2():
+		s.SetEnv("SGLANG_ENABLE_SPEC_V2", "True")
+		s.warn("Spec v2 is enabled for EAGLE speculative decoding.")
+	}
+	if r := s.Float("swa_full_tokens_ratio"); r == 0.8 {
+		s.because("SGL-KV-DSV4", byModel, "most layers of DeepSeek V4 look back a short way")
+		s.Set("swa_full_tokens_ratio", 0.1)
+		s.info("Setting swa_full_tokens_ratio to 0.1 for %s.", m.arch)
 	}
 	return nil
 }

@@ -70,7 +70,28 @@ func (s *state) prefillDelayer() error {
 	return nil
 }
 
+// oldBackends are settings whose value "compressed" is now "dsv4".
+var oldBackends = []string{"attention_backend", "decode_attention_backend", "prefill_attention_backend", "speculative_draft_attention_backend"}
+
 func (s *state) missingDefaults() error {
+	if s.since(r0512) {
+		s.unquant = s.Is("quantization", "unquant")
+		if s.unquant {
+			s.because("SGL-QUANT-UNQUANT", byDefault, "unquant is no quantisation")
+			s.Set("quantization", nil)
+		}
+		for _, name := range oldBackends {
+			if s.Is(name, "compressed") {
+				s.because("", byDefault, "the backend has a new name")
+				s.Set(name, "dsv4")
+				s.warn("--%s=compressed is deprecated; use 'dsv4' instead.", dashes(name))
+			}
+		}
+		if s.Bool("enable_deterministic_inference") {
+			s.because("SGL-COMM-DETERMINISTIC-001", byCoupling, "the fused all-reduce is not deterministic", "enable_deterministic_inference")
+			s.Set("enforce_disable_flashinfer_allreduce_fusion", true)
+		}
+	}
 	s.because("", byDefault, "not given")
 	for _, name := range []string{"tokenizer_path", "served_model_name"} {
 		if s.Nil(name) {

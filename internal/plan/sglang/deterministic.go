@@ -33,6 +33,11 @@ func (s *state) deterministic() error {
 		s.Set("enable_aiter_allreduce_fusion", false)
 		s.warn("Disable --enable-aiter-allreduce-fusion because deterministic inference is enabled.")
 	}
+	if s.Bool("enable_flashinfer_allreduce_fusion") && s.since(r0512) {
+		s.because("SGL-COMM-FUSION-004", byCoupling, "the fused all-reduce is not deterministic", "enable_deterministic_inference")
+		s.Set("enable_flashinfer_allreduce_fusion", false)
+		s.warn("Disable --enable-flashinfer-allreduce-fusion because deterministic inference is enabled.")
+	}
 	m, err := s.modelConfig()
 	if err != nil {
 		return err
@@ -54,6 +59,9 @@ func (s *state) deterministic() error {
 }
 
 func (s *state) deterministicAttention(deepseek bool) error {
+	if s.Nil("attention_backend") {
+		s.deterministicDefault(deepseek)
+	}
 	backend := s.Str("attention_backend")
 	if !slices.Contains(deterministicBackends, backend) {
 		return valueError("Currently only %s attention backends are supported for deterministic inference, but you explicitly specified '%s'.", pyList(deterministicBackends), backend)
@@ -67,6 +75,21 @@ func (s *state) deterministicAttention(deepseek bool) error {
 		s.warn("Currently radix cache is not compatible with %s attention backend for deterministic inference. It will be supported in the future.", backend)
 	}
 	return nil
+}
+
+// deterministicDefault chooses a backend where none is named.
+func (s *state) deterministicDefault(deepseek bool) {
+	backend := "fa3"
+	switch blackwell := s.gpu.blackwell(); {
+	case blackwell && deepseek:
+		backend = "triton"
+	case blackwell:
+		backend = "flashinfer"
+	}
+	s.because("SGL-ATTN-DETERMINISTIC-001", byHardware, "a deterministic backend of this GPU", "enable_deterministic_inference")
+	s.Set("attention_backend", backend)
+	s.warn("Attention backend not specified. Falling back to '%s' for deterministic inference. "+
+		"You can explicitly set --attention-backend to one of %s.", backend, pyList(deterministicBackends))
 }
 
 // diffusionLLM is diffusion language models.

@@ -1,8 +1,16 @@
 package sglang
 
+import (
+	"slices"
+	"strings"
+)
+
 func (s *state) disaggregation() error {
 	switch s.Str("disaggregation_mode") {
 	case "decode":
+		if s.Bool("disaggregation_decode_enable_radix_cache") {
+			return s.decodeRadix()
+		}
 		if !s.Nil("disaggregation_decode_tp") {
 			return assertion("Cannot set --disaggregation-decode-tp for the decode engine.")
 		}
@@ -12,9 +20,34 @@ func (s *state) disaggregation() error {
 		s.because("SGL-RADIX-PD-002", byCoupling, "a decode server receives its KV cache and keeps no prefixes", "disaggregation_mode")
 		s.Set("disable_radix_cache", true)
 		s.warn("KV cache is forced as chunk cache for decode server")
+		if s.since(r0512) && s.Is("mamba_scheduler_strategy", "extra_buffer") {
+			s.because("SGL-PD-MAMBA", byCoupling, "without prefixes there is nothing to buffer", "disaggregation_mode")
+			s.warn("Mamba extra_buffer is disabled because decode disaggregation currently forces chunk cache. Falling back to no_buffer.")
+			s.Set("mamba_scheduler_strategy", "no_buffer")
+		}
 	case "prefill":
 		return s.prefillServer()
 	}
+	return nil
+}
+
+// decodeRadix keeps the prefix cache of a decode server.
+func (s *state) decodeRadix() error {
+	const flag = "--disaggregation-decode-enable-radix-cache "
+	switch {
+	case s.Bool("enable_hisparse"):
+		return valueError(flag + "is incompatible with --enable-hisparse")
+	case !s.Is("disaggregation_transfer_backend", "nixl", "mooncake"):
+		return valueError(flag+"currently requires --disaggregation-transfer-backend in ('nixl', 'mooncake'), but got '%s'", s.Str("disaggregation_transfer_backend"))
+	case !s.Nil("speculative_algorithm"):
+		return valueError(flag+"is incompatible with speculative decoding (--speculative-algorithm %s)", s.Str("speculative_algorithm"))
+	}
+	s.because("SGL-RADIX-PD-003", byCoupling, "the decode server keeps prefixes", "disaggregation_decode_enable_radix_cache")
+	if s.Bool("enable_dp_attention") {
+		s.warn("EXPERIMENTAL: Decode radix cache with DP attention. Requires prefix-aware DP rank routing for optimal cache hits.")
+	}
+	s.Set("disable_radix_cache", false)
+	s.warn("EXPERIMENTAL: Radix cache is enabled for decode server")
 	return nil
 }
 
@@ -77,7 +110,9 @@ func (s *state) encoderDisaggregation() error {
 		if err != nil {
 			return err
 		}
-		if !encoderArchs[m.arch] {
+		more := s.since(r0512) && slices.Contains(strings.Fields(`Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration
+			InternS2PreviewForConditionalGeneration KimiVLForConditionalGeneration KimiK25ForConditionalGeneration`), m.arch)
+		if !encoderArchs[m.arch] && !more {
 			return valueError("Model type %s is not supported for encoder disaggregation, only Qwen models are supported for now.", m.arch)
 		}
 	}

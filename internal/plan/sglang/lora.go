@@ -64,7 +64,7 @@ func (s *state) loraTargets() error {
 	}
 	s.because("SGL-LORA-TARGET-001", byCoupling, "all stands for every module with adapters", "lora_target_modules", "lora_backend")
 	line := ""
-	if set["all"] {
+	if set["all"] && !s.since(r0512) { // later the scheduler knows what all is
 		set = map[string]bool{}
 		for _, n := range s.loraModules() {
 			set[n] = true

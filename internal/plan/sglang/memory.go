@@ -35,7 +35,14 @@ func (s *state) tier() tier {
 // gpuMemory sets what follows from the GPU's memory: prefill chunk, CUDA graph
 // batches and the share of memory for weights and KV cache.
 func (s *state) gpuMemory() error {
-	if s.gpu.fromTorch {
+	if n := int(s.gpu.memoryMiB); s.gpu.fromTorch && s.since(r0512) {
+		all := make([]string, max(1, s.gpu.count))
+		for i := range all {
+			all[i] = strconv.Itoa(n)
+		}
+		s.warn("Failed to get GPU memory capacity from nvidia-smi. Falling back to torch.cuda.mem_get_info(). "+
+			"Reported total GPU memory per device (MiB): [%s], using min: %d MiB.", strings.Join(all, ", "), n)
+	} else if s.gpu.fromTorch {
 		s.warn("Failed to get GPU memory capacity from nvidia-smi, falling back to torch.cuda.mem_get_info().")
 	}
 	t := s.tier()

@@ -35,6 +35,8 @@ func (s *state) v3Arch(arch string) bool {
 		return true
 	case "KimiK25ForConditionalGeneration", "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM":
 		return s.since(r0509)
+	case "DeepseekV32ForCausalLM":
+		return s.since(r0512)
 	}
 	return false
 }
@@ -42,11 +44,13 @@ func (s *state) v3Arch(arch string) bool {
 func (s *state) byArchitecture(m *modelConfig) error {
 	arch := m.arch
 	switch {
+	case arch == "DeepseekV4ForCausalLM" && s.since(r0512):
+		return s.deepseekV4(m)
 	case s.v3Arch(arch):
 		return s.deepseek(m)
 	case arch == "GptOssForCausalLM":
 		return s.gptOss(m)
-	case strings.Contains(arch, "MiMoV2FlashForCausalLM"), strings.Contains(arch, "Step3p5ForCausalLM"):
+	case strings.Contains(arch, "MiMoV2FlashForCausalLM"), arch == "MiMoV2ForCausalLM" && s.since(r0512), strings.Contains(arch, "Step3p5ForCausalLM"):
 		s.multiLayerEagle(arch)
 	case strings.Contains(arch, "Llama4"):
 		return s.llama4()
@@ -62,9 +66,20 @@ func (s *state) byArchitecture(m *modelConfig) error {
 		return s.mambaRadix(arch, mambaSupport{})
 	case arch == "NemotronHForCausalLM":
 		return s.nemotronH(m)
+	case arch == "Gemma4ForConditionalGeneration" && s.since(r0512):
+		if s.attentionUnset() {
+			s.because("SGL-ATTN-ARCH-001", byModel, "Gemma 4 runs with triton")
+			s.Set("attention_backend", "triton")
+			s.info("Use triton as default attention backend for Gemma4")
+		}
+	case arch == "MossVLForConditionalGeneration" && s.since(r0512):
+		return s.mossVL()
+	case arch == "MiniCPMV4_6ForConditionalGeneration" && s.since(r0512):
+		return s.mambaRadix(arch, mambaSupport{cache: true, extraBuffer: true, sm100: "triton"})
 	case arch == "Qwen3MoeForCausalLM" || arch == "Qwen3VLMoeForConditionalGeneration":
 		s.qwenMoE(m)
-	case slices.Contains(strings.Fields("Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration Qwen3_5ForConditionalGeneration"), arch):
+	case slices.Contains(strings.Fields("Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration Qwen3_5ForConditionalGeneration"), arch),
+		arch == "InternS2PreviewForConditionalGeneration" && s.since(r0512):
 		s.qwenMoE(m)
 		return s.mambaRadix(arch, mambaSupport{cache: true, extraBuffer: true, sm100: s.qwenHybridAttention(m)})
 	case arch == "Glm4MoeForCausalLM":
@@ -114,7 +129,10 @@ func (s *state) allreduceFusion(m *modelConfig) {
 	if s.since(r0510) {
 		archs = append(archs, "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForConditionalGeneration")
 	}
-	alone := s.since(r0510) && (s.Int("tp_size") <= 1 || s.Int("attn_cp_size") > 1)
+	if s.since(r0512) {
+		archs = append(archs, "DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM", "Qwen3NextForCausalLM", "InternS2PreviewForConditionalGeneration")
+	}
+	alone := s.since(r0510) && s.Int("tp_size") <= 1 || s.r == r0510 && s.Int("attn_cp_size") > 1
 	if !s.Bool("enable_flashinfer_allreduce_fusion") && slices.Contains(archs, m.arch) && !alone && (s.gpu.sm90() || s.gpu.sm100()) && !s.Bool("enable_dp_attention") &&
 		s.Int("nnodes") == 1 && !h20 && s.Is("moe_a2a_backend", "none") {
 		s.because("SGL-COMM-FUSION-001", byHardware, "SM90 and SM100 fuse the all-reduce of this architecture on one node")
@@ -179,6 +197,9 @@ func (s *state) gptOssBackends() []string {
 	if s.since(r0510) {
 		list = append(list, "aiter")
 	}
+	if s.since(r0512) {
+		list = append(list[:5:5], "intel_xpu", "aiter")
+	}
 	return list
 }
 
@@ -217,6 +238,9 @@ func (s *state) tritonKernels() bool { return true }
 // layers.
 func (s *state) multiLayerEagle(arch string) {
 	name := "MiMoV2FlashForCausalLM"
+	if s.since(r0512) {
+		name = "MiMoV2"
+	}
 	if strings.Contains(arch, "Step3p5") {
 		name = "Step3p5ForCausalLM"
 	}
@@ -224,7 +248,7 @@ func (s *state) multiLayerEagle(arch string) {
 		s.because("SGL-SPEC-DRAFT-001", byModel, "the draft has several layers", "speculative_algorithm")
 		s.Set("enable_multi_layer_eagle", true)
 		s.info("Enable multi-layer EAGLE speculative decoding for %s model.", name)
-		if !s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) {
+		if !s.specV2() && !s.since(r0512) {
 			s.SetEnv("SGLANG_ENABLE_SPEC_V2", "True")
 			s.warn("Spec v2 is enabled for multi-layer EAGLE speculative decoding.")
 		}
@@ -264,6 +288,18 @@ func (s *state) llama4() error {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs FP8 experts with flashinfer_trtllm", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
 		s.info("Use flashinfer_trtllm as MoE runner backend on SM100 for Llama4")
+	}
+	return nil
+}
+
+func (s *state) mossVL() error {
+	if s.attentionUnset() {
+		s.because("SGL-ATTN-ARCH-001", byModel, "Moss-VL prefills with flashinfer")
+		s.Set("prefill_attention_backend", "flashinfer")
+		s.info("Use flashinfer as default prefill attention backend for Moss-VL")
+	}
+	if prefill, _ := s.attentionBackends(); prefill != "flashinfer" {
+		return assertion("MossVLForConditionalGeneration requires flashinfer prefill attention backend for cross-attention custom mask support.")
 	}
 	return nil
 }
@@ -324,7 +360,14 @@ func (s *state) nemotronH(m *modelConfig) error {
 			}
 		}
 		s.Set("quantization", method)
-		s.Set("moe_runner_backend", "flashinfer_cutlass")
+		switch {
+		case s.since(r0512) && !s.Is("moe_runner_backend", "auto"):
+		case s.since(r0512) && s.gpu.sm100() && s.Is("moe_a2a_backend", "none"):
+			s.Set("moe_runner_backend", "flashinfer_trtllm")
+			s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for %s", m.arch)
+		default:
+			s.Set("moe_runner_backend", "flashinfer_cutlass")
+		}
 	}
 	if err := s.mambaRadix(m.arch, mambaSupport{cache: true, sm100: "flashinfer"}); err != nil {
 		return err
@@ -337,7 +380,7 @@ func (s *state) nemotronH(m *modelConfig) error {
 
 // adoptQuantization takes over the method that the checkpoint names.
 func (s *state) adoptQuantization(method string) {
-	if s.Nil("quantization") && method != "" {
+	if s.Nil("quantization") && method != "" && !s.unquant {
 		s.because("SGL-QUANT-DETECTED", byCheckpoint, "on SM100 the checkpoint's method is taken over")
 		s.Set("quantization", method)
 	}
@@ -409,13 +452,25 @@ func (s *state) mambaRadix(arch string, can mambaSupport) error {
 	}
 	decode := s.Str("linear_attn_decode_backend")
 	switch {
-	case decode == "flashinfer" && s.since(r0510) && s.Is("mamba_scheduler_strategy", "no_buffer"):
+	case decode == "flashinfer" && s.r == r0510 && s.Is("mamba_scheduler_strategy", "no_buffer"):
 		return valueError("FlashInfer GDN decode (--linear-attn-decode-backend flashinfer) is not compatible with --mamba-scheduler-strategy no_buffer. Please use --mamba-scheduler-strategy extra_buffer instead. See https://github.com/sgl-project/sglang/issues/20791")
 	case extra && s.since(r0510) && s.Bool("disable_radix_cache"):
 		return valueError("mamba extra_buffer is not compatible with --disable-radix-cache Overlap scheduling is already supported with no_buffer + disable_radix_cache. Please use --mamba-scheduler-strategy no_buffer instead.")
 	case extra:
 		return s.mambaExtraBuffer()
 	case s.Bool("disable_radix_cache"):
+		return nil
+	}
+	if s.since(r0512) && !s.Is("page_size", nil, 1) {
+		s.because("SGL-PAGE-MAMBA-001", byCoupling, "the model's prefix cache needs pages of one token", "mamba_scheduler_strategy")
+		s.warn("%s with radix cache requires page_size=1 in the current Mamba scheduling mode (no_buffer), but got %d. Automatically setting page_size=1.", arch, s.Int("page_size"))
+		s.Set("page_size", 1)
+	}
+	switch {
+	case s.since(r0512) && s.gpu.hip && !s.Nil("speculative_algorithm"):
+		s.because("SGL-RADIX-MAMBA-001", byHardware, "on AMD GPUs the prefix cache cannot work with speculation", "speculative_algorithm")
+		s.Set("disable_radix_cache", true)
+		s.warn("Speculative decoding for %s is not compatible with radix cache on ROCm devices. Automatically disabling radix cache.", arch)
 		return nil
 	case s.since(r0510) && !s.Nil("speculative_algorithm"):
 		return valueError("Speculative decoding for %s is not compatible with radix cache when using --mamba-scheduler-strategy no_buffer."+
@@ -442,6 +497,9 @@ func (s *state) mambaRadix(arch string, can mambaSupport) error {
 
 func (s *state) mambaExtraBuffer() error {
 	if s.gpu.hip {
+		if s.since(r0512) {
+			return assertion("Mamba extra_buffer is only supported on CUDA and MUSA and NPU devices with FLA backend")
+		}
 		return assertion("Mamba extra_buffer is only supported on CUDA devices with FLA backend")
 	}
 	interval := s.Int("mamba_track_interval")

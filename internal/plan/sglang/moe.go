@@ -19,6 +19,11 @@ func (s *state) moeKernel() error {
 			return assertion("The expert parallel size must be 1 or the same as the tensor parallel size")
 		}
 	}
+	if s.Is("moe_runner_backend", "flashinfer_cutedsl") && s.since(r0512) {
+		if err := s.cuteDSL(); err != nil {
+			return err
+		}
+	}
 	if s.Is("moe_runner_backend", "flashinfer_trtllm") {
 		if !s.Is("quantization", "modelopt_fp4", "fp8", "modelopt_fp8", "compressed-tensors", nil) && !(s.since(r0510) && s.Is("quantization", "modelopt_mixed", "mxfp8")) {
 			return s.wrongQuantization("FlashInfer TRTLLM MOE", "supports only", "'modelopt_fp4', 'fp8', 'modelopt_fp8'"+s.mixed()+", 'compressed-tensors', or bfloat16 (None)")
@@ -28,8 +33,12 @@ func (s *state) moeKernel() error {
 		s.warn("FlashInfer TRTLLM MoE is enabled. --disable-shared-experts-fusion is automatically set.")
 	}
 	if s.Is("moe_runner_backend", "flashinfer_trtllm_routed") {
-		if !s.Is("quantization", "fp8", "mxfp8", nil) {
-			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", "'fp8', 'mxfp8', or bfloat16 (None)")
+		if !s.Is("quantization", "fp8", "mxfp8", nil) && !(s.since(r0512) && s.Is("quantization", "modelopt_fp4")) {
+			names := "'fp8', 'mxfp8', or bfloat16 (None)"
+			if s.since(r0512) {
+				names = "'fp8', 'mxfp8', 'modelopt_fp4', or bfloat16 (None)"
+			}
+			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", names)
 		}
 		s.because("SGL-MOE-FUSION-003", byCoupling, "flashinfer_trtllm cannot fuse the shared experts", "moe_runner_backend")
 		s.Set("disable_shared_experts_fusion", true)
@@ -62,6 +71,22 @@ func (s *state) moePiecewise() error {
 	s.because("SGL-GRAPH-PIECEWISE-001", byCoupling, "the experts' kernels cannot be captured", "moe_runner_backend")
 	s.Set("disable_piecewise_cuda_graph", true)
 	s.info("Piecewise cuda graph is disabled for MoE runner backend '%s' (bypassed topk is incompatible with torch.compile).", s.Str("moe_runner_backend"))
+	return nil
+}
+
+// cuteDSL checks flashinfer's CuteDSL kernels.
+func (s *state) cuteDSL() error {
+	switch {
+	case !s.Is("quantization", "modelopt_fp4"):
+		return s.wrongQuantization("FlashInfer CuteDSL MOE", "currently supports only", "'modelopt_fp4'")
+	case !s.Is("ep_size", 1, s.Get("tp_size")):
+		return assertion("The expert parallel size must be 1 or the same as the tensor parallel size")
+	case !s.Is("moe_a2a_backend", "none", "deepep"):
+		return assertion("flashinfer_cutedsl supports moe_a2a_backend='none' (standard path) or 'deepep' (DeepEP low-latency path), got '%s'.", s.Str("moe_a2a_backend"))
+	}
+	s.because("SGL-MOE-FUSION-004", byCoupling, "CuteDSL cannot fuse the shared experts", "moe_runner_backend")
+	s.Set("disable_shared_experts_fusion", true)
+	s.warn("FlashInfer CuteDSL MoE is enabled. --disable-shared-experts-fusion is automatically set.")
 	return nil
 }
 
@@ -98,12 +123,18 @@ func (s *state) expertParallel(name string) {
 }
 
 func (s *state) a2aMoE() error {
+	if s.since(r0512) {
+		s.a2aForced()
+	}
 	switch s.Str("moe_a2a_backend") {
 	case "deepep":
 		if s.Is("deepep_mode", "normal") {
 			s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "DeepEP's normal mode cannot be captured", "deepep_mode")
 			s.Set("disable_cuda_graph", true)
 			s.warn("Cuda graph is disabled because deepep_mode=`normal`")
+		}
+		if s.Bool("enable_deepep_waterfill") {
+			s.waterfill()
 		}
 		s.expertParallel("DeepEP MoE")
 	case "mooncake":
@@ -128,6 +159,38 @@ func (s *state) a2aMoE() error {
 		}
 	}
 	return nil
+}
+
+// a2aForced are all-to-all backends that other settings force.
+func (s *state) a2aForced() {
+	if s.Bool("enable_deepep_waterfill") && !s.Is("moe_a2a_backend", "deepep") {
+		s.because("SGL-MOE-DEEPEP-001", byCoupling, "Waterfill is a part of DeepEP", "enable_deepep_waterfill")
+		s.Set("moe_a2a_backend", "deepep")
+		s.warn("moe_a2a_backend is overridden to 'deepep' because DeepEP Waterfill requires the DeepEP backend.")
+	}
+	if s.envSwitch("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE", false) && !s.Is("moe_a2a_backend", "megamoe") {
+		s.because("SGL-MOE-MEGA", byEnvironment, "SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE")
+		s.Set("moe_a2a_backend", "megamoe")
+		s.info("SGLANG_OPT_USE_DEEPGEMM_MEGA_MOE is set, auto-configuring --moe-a2a-backend megamoe.")
+	}
+	if s.Is("moe_a2a_backend", "megamoe") {
+		s.because("SGL-MOE-MEGA", byCoupling, "Mega MoE spreads the experts over all ranks", "moe_a2a_backend")
+		s.Set("ep_size", s.Get("tp_size"))
+		if _, ok := s.Env("SGLANG_OPT_FIX_MEGA_MOE_MEMORY"); !ok {
+			s.SetEnv("SGLANG_OPT_FIX_MEGA_MOE_MEMORY", "True")
+		}
+		s.info("Mega MoE is enabled. The expert parallel size is adjusted to be the same as the tensor parallel size[%d].", s.Int("tp_size"))
+	}
+}
+
+func (s *state) waterfill() {
+	s.because("SGL-MOE-FUSION-002", byCoupling, "Waterfill sends shared experts with the others", "enable_deepep_waterfill")
+	if s.Bool("disable_shared_experts_fusion") {
+		s.Set("disable_shared_experts_fusion", false)
+		s.warn("disable_shared_experts_fusion is overridden to False because DeepEP Waterfill requires shared expert fusion.")
+	}
+	s.Set("enforce_shared_experts_fusion", true)
+	s.info("DeepEP Waterfill is enabled. Shared expert will be dispatched through DeepEP for load balancing.")
 }
 
 func (s *state) flashinferA2A() error {

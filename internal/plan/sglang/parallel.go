@@ -55,6 +55,9 @@ func (s *state) contextParallel() error {
 			return assertion("Aiter allreduce fusion is not supported with context parallelism")
 		}
 	}
+	if md := s.Int("moe_dp_size"); s.since(r0512) && md != 1 && s.Int("attn_cp_size") != md {
+		return assertion("attn_cp_size != moe_dp_size is only supported when moe_dp_size == 1")
+	}
 	if md := s.Int("moe_dp_size"); md > 1 {
 		switch {
 		case tp%md != 0:

@@ -25,7 +25,8 @@ func (s *state) piecewiseOff() error {
 	}
 	paths, _ := s.Get("lora_paths").([]any)
 	off(piecewiseArchs[m.arch] || s.dsa(m), byModel, "the architecture")
-	off(!s.Nil("speculative_algorithm"), byCoupling, "speculation", "speculative_algorithm")
+	off(!s.since(r0512) && !s.Nil("speculative_algorithm"), byCoupling, "speculation", "speculative_algorithm")
+	off(s.Bool("debug_cuda_graph"), byCoupling, "graphs are debugged", "debug_cuda_graph")
 	off(s.Bool("enable_dp_attention"), byCoupling, "data-parallel attention", "enable_dp_attention")
 	off(s.Bool("enable_torch_compile"), byCoupling, "torch.compile", "enable_torch_compile")
 	off(s.Int("pp_size") > 1, byCoupling, "pipeline stages", "pp_size")
@@ -49,6 +50,12 @@ func (s *state) linearAttention() error {
 	decode := s.Str("linear_attn_decode_backend")
 	if decode == "" {
 		decode = s.Str("linear_attn_backend")
+	}
+	if s.since(r0512) && s.Nil("linear_attn_decode_backend") && s.gpu.sm100() && s.Is("mamba_ssm_dtype", "bfloat16") && s.Nil("speculative_algorithm") {
+		s.because("SGL-ATTN-LINEAR-001", byHardware, "SM100 decodes with flashinfer when the state is bfloat16", "mamba_ssm_dtype")
+		s.Set("linear_attn_decode_backend", "flashinfer")
+		s.info("SM100+ detected with mamba-ssm-dtype=bfloat16, defaulting --linear-attn-decode-backend to flashinfer.")
+		decode = "flashinfer"
 	}
 	if decode == "flashinfer" && !s.Is("mamba_ssm_dtype", "bfloat16") && s.gpu.major >= 10 {
 		return valueError("--linear-attn-decode-backend flashinfer on SM100+ requires --mamba-ssm-dtype bfloat16, got %s", pyRepr(s.Get("mamba_ssm_dtype")))

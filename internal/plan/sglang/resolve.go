@@ -3,6 +3,7 @@ package sglang
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"shakedown/internal/flags"
 	"shakedown/internal/plan"
@@ -31,6 +32,7 @@ func Resolve(c plan.Case) plan.Result {
 		Settings: plan.NewSettings(parsed, c.Env), r: r, gpu: gpu, deps: c.Deps,
 		model: c.Model, drafts: c.Drafts, later: map[string]any{},
 	}
+	s.deprecations(parsed.Given)
 	lists := stepLists()[r]
 	res.Refusal = s.stage(plan.StageResolve, lists.resolve)
 	if res.Refusal == nil {
@@ -51,6 +53,26 @@ func (s *state) stage(name string, steps []step) *plan.Refusal {
 		r.Stage = name
 	}
 	return r
+}
+
+// deprecations are what the parser's actions say about old flags
+// (DeprecatedAction and its kin in server_args.py, from 0.5.15 on in
+// sglang/srt/arg_groups/argparse_actions.py).
+func (s *state) deprecations(given []flags.Arg) {
+	s.Begin("SGL-PARSE", srcArgs+"add_cli_args")
+	for _, a := range given {
+		switch {
+		case a.Flag == nil:
+		case a.Flag.Action == "Deprecated":
+			s.warn("The command line argument '%s' is deprecated and will be removed in future versions.", a.Name)
+		case strings.HasPrefix(a.Flag.Action, "Deprecated"):
+			use := ""
+			if a.Flag.ReplacedBy != "" {
+				use = " Use '" + a.Flag.ReplacedBy + "' instead."
+			}
+			s.warn("'%s' is deprecated and will be removed in a future release.%s", a.Name, use)
+		}
+	}
 }
 
 // core are the settings that every answer has, where the release has them.

@@ -13,31 +13,168 @@ func (s *state) speculative() error {
 	if err := s.draftRunner(); err != nil {
 		return err
 	}
+	if a := s.Str("speculative_algorithm"); a != "" && s.since(r0512) {
+		s.because("SGL-SPEC-NAME", byDefault, "names are capitals")
+		s.Set("speculative_algorithm", strings.ToUpper(a))
+	}
+	if err := s.gemmaDraft(); err != nil {
+		return err
+	}
+	if s.Bool("speculative_skip_dp_mlp_sync") && !s.Is("speculative_algorithm", "EAGLE", "NEXTN") {
+		return assertion("--speculative-skip-dp-mlp-sync is only supported with speculative_algorithm == EAGLE, got %s.", pyNone(s.Str("speculative_algorithm")))
+	}
 	if s.Is("speculative_algorithm", "NEXTN") {
 		s.because("SGL-SPEC-NEXTN", byDefault, "NEXTN is EAGLE with the model's own draft layer")
 		s.Set("speculative_algorithm", "EAGLE")
 	}
+	var err error
 	switch s.Str("speculative_algorithm") {
 	case "EAGLE", "EAGLE3", "STANDALONE":
-		return s.eagle()
+		err = s.eagle()
 	case "NGRAM":
-		return s.ngram()
+		err = s.ngram()
+	case "DFLASH":
+		err = s.dflash()
+	case "FROZEN_KV_MTP":
+		s.speculativeRequests()
+		s.because("SGL-OVERLAP-SPEC-004", byCoupling, "Frozen-KV speculation excludes both", "speculative_algorithm")
+		s.Set("disable_overlap_schedule", true)
+		s.warn("Overlap scheduler is disabled when using Frozen-KV MTP speculative decoding (spec v2 is not supported yet).")
+		s.noMixedChunk("Frozen-KV MTP")
+	}
+	if err != nil {
+		return err
+	}
+	s.adaptive()
+	return nil
+}
+
+// specV2 says whether speculation may overlap: by variable, from 0.5.12 on by
+// default.
+func (s *state) specV2() bool { return s.envSwitch("SGLANG_ENABLE_SPEC_V2", s.since(r0512)) }
+
+// gemmaDraft promotes drafts for Gemma 4 to an algorithm of their own.
+func (s *state) gemmaDraft() error {
+	draft := s.drafts[s.Str("speculative_draft_model_path")]
+	if !s.since(r0512) || draft == nil || draft.Architecture() != "Gemma4AssistantForCausalLM" {
+		return nil
+	}
+	switch asked := s.Str("speculative_algorithm"); asked {
+	case "EAGLE3":
+		return valueError("Gemma4AssistantForCausalLM draft requires --speculative-algorithm NEXTN or EAGLE; EAGLE3 is not supported for this draft architecture.")
+	case "NEXTN", "EAGLE":
+		s.because("SGL-SPEC-GEMMA", byCheckpoint, "the draft reads the model's KV cache")
+		s.Set("speculative_algorithm", "FROZEN_KV_MTP")
+		s.info("Detected Gemma4AssistantForCausalLM draft; promoting --speculative-algorithm %s to FROZEN_KV_MTP.", asked)
 	}
 	return nil
+}
+
+func (s *state) noMixedChunk(name string) {
+	if s.Bool("enable_mixed_chunk") {
+		s.because("SGL-MIXED-SPEC-001", byCoupling, "speculation excludes mixed chunks", "speculative_algorithm")
+		s.Set("enable_mixed_chunk", false)
+		s.warn("Mixed chunked prefill is disabled because of using %s speculative decoding.", name)
+	}
+}
+
+// adaptive drops adaptive speculation where it cannot work.
+func (s *state) adaptive() {
+	if !s.Bool("speculative_adaptive") {
+		return
+	}
+	reason := ""
+	switch {
+	case !s.Is("speculative_algorithm", "EAGLE", "EAGLE3"):
+		reason = "speculative_algorithm=" + pyNone(s.Str("speculative_algorithm")) + " (only EAGLE/EAGLE3 are supported)"
+	case !s.Is("speculative_eagle_topk", 1):
+		reason = "speculative_eagle_topk=" + pyInt(s.Get("speculative_eagle_topk")) + " (only topk=1 is supported)"
+	case s.Bool("enable_dp_attention"):
+		reason = "enable_dp_attention=True is not supported (adaptive tier decisions are not synchronized across DP ranks)"
+	case s.Bool("enable_multi_layer_eagle"):
+		reason = "enable_multi_layer_eagle=True is not supported (MultiLayerEagleWorker does not implement adaptive)"
+	case s.Bool("enable_two_batch_overlap"):
+		reason = "enable_two_batch_overlap=True is not supported (adaptive state swap would discard the TboAttnBackend wrapper)"
+	case s.Bool("enable_pdmux"):
+		reason = "enable_pdmux=True is not supported (adaptive state swap does not update decode_attn_backend_group)"
+	default:
+		return
+	}
+	s.because("SGL-SPEC-ADAPTIVE", byCoupling, reason, "speculative_algorithm")
+	s.Set("speculative_adaptive", false)
+	s.warn("speculative_adaptive disabled: %s. Falling back to static speculative params.", reason)
+}
+
+// dflash is block drafting.
+func (s *state) dflash() error {
+	switch {
+	case s.Bool("enable_dp_attention"):
+		return valueError("Currently DFLASH speculative decoding does not support dp attention.")
+	case s.Int("pp_size") != 1:
+		return valueError("Currently DFLASH speculative decoding only supports pp_size == 1.")
+	case s.Nil("speculative_draft_model_path"):
+		return valueError("DFLASH speculative decoding requires setting --speculative-draft-model-path.")
+	}
+	for _, name := range []string{"speculative_num_steps", "speculative_eagle_topk"} {
+		s.because("SGL-SPEC-DFLASH", byCoupling, "a block is drafted in one step", "speculative_algorithm")
+		if !s.Is(name, nil, 1) {
+			s.warn("DFLASH only supports %s == 1; overriding %s=%d to 1.", name, name, s.Int(name))
+		}
+		s.Set(name, 1)
+	}
+	if block := s.Int("speculative_dflash_block_size"); !s.Nil("speculative_dflash_block_size") {
+		switch {
+		case block <= 0:
+			return valueError("DFLASH requires --speculative-dflash-block-size to be positive, got %d.", block)
+		case !s.Is("speculative_num_draft_tokens", nil, block):
+			return valueError("Both --speculative-num-draft-tokens and --speculative-dflash-block-size are set but they differ. For DFLASH they must match. "+
+				"speculative_num_draft_tokens=%d, speculative_dflash_block_size=%d.", s.Int("speculative_num_draft_tokens"), block)
+		}
+		s.Set("speculative_num_draft_tokens", block)
+	}
+	if w := s.Int("speculative_draft_window_size"); !s.Nil("speculative_draft_window_size") && w <= 0 {
+		return valueError("--speculative-draft-window-size must be positive, got %d.", w)
+	}
+	if s.Nil("speculative_num_draft_tokens") {
+		s.dflashTokens()
+	}
+	if w, n := s.Int("speculative_draft_window_size"), s.Int("speculative_num_draft_tokens"); !s.Nil("speculative_draft_window_size") && w < n {
+		return valueError("--speculative-draft-window-size must be >= --speculative-num-draft-tokens (block_size). window_size=%d, block_size=%d.", w, n)
+	}
+	s.speculativeRequests()
+	s.because("SGL-OVERLAP-SPEC-005", byCoupling, "block drafting excludes the overlap scheduler", "speculative_algorithm")
+	s.Set("disable_overlap_schedule", true)
+	s.warn("Overlap scheduler is disabled when using DFLASH speculative decoding (spec v2 is not supported yet).")
+	s.noMixedChunk("dflash")
+	return nil
+}
+
+// dflashTokens takes the block size of the draft, or 16.
+func (s *state) dflashTokens() {
+	tokens := 0
+	if draft := s.drafts[s.Str("speculative_draft_model_path")]; draft != nil {
+		tokens = draft.Config.Obj("dflash_config").IntOr("block_size", draft.Config.IntOr("block_size", 0))
+	}
+	s.because("SGL-SPEC-DFLASH", byCheckpoint, "the draft's block size, or 16")
+	if tokens == 0 {
+		tokens = 16
+		s.warn("speculative_num_draft_tokens is not set; defaulting to 16 for DFLASH.")
+	}
+	s.Set("speculative_num_draft_tokens", tokens)
 }
 
 // draftRunner chooses the experts' kernels of the draft.
 func (s *state) draftRunner() error {
 	if s.Nil("speculative_moe_runner_backend") {
 		s.because("SGL-MOE-DRAFT-002", byCoupling, "the draft's experts run as the model's, but not with flashinfer_trtllm", "moe_runner_backend")
-		if s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed") {
+		if !s.since(r0512) && s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed") {
 			s.Set("speculative_moe_runner_backend", "auto")
 		} else {
 			s.Set("speculative_moe_runner_backend", s.Get("moe_runner_backend"))
 		}
 		return nil
 	}
-	if s.Is("speculative_moe_runner_backend", "flashinfer_trtllm") {
+	if s.Is("speculative_moe_runner_backend", "flashinfer_trtllm") && !s.since(r0512) {
 		if s.since(r0510) {
 			return assertion("Currently speculative MoE runner backend doesn't support flashinfer_trtllm, please use triton or auto backend for speculative moe runner instead.")
 		}
@@ -66,11 +203,7 @@ func (s *state) eagle() error {
 	if err := s.speculativeOverlap(); err != nil {
 		return err
 	}
-	if s.Bool("enable_mixed_chunk") {
-		s.because("SGL-MIXED-SPEC-001", byCoupling, "speculation excludes mixed chunks", "speculative_algorithm")
-		s.Set("enable_mixed_chunk", false)
-		s.warn("Mixed chunked prefill is disabled because of using eagle speculative decoding.")
-	}
+	s.noMixedChunk("eagle")
 	m, err := s.modelConfig()
 	if err != nil {
 		return err
@@ -86,7 +219,11 @@ func (s *state) eagle() error {
 }
 
 func (s *state) speculativeOverlap() error {
-	if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) {
+	if s.since(r0512) {
+		s.specOverlapDefault()
+		return nil
+	}
+	if s.specV2() {
 		s.because("SGL-OVERLAP-SPEC-001", byEnvironment, "SGLANG_ENABLE_SPEC_V2", "speculative_algorithm")
 		s.Set("disable_overlap_schedule", false)
 		s.warn("Spec v2 is enabled for eagle/eagle3 speculative decoding and overlap schedule is turned on.")
@@ -102,8 +239,31 @@ func (s *state) speculativeOverlap() error {
 	return nil
 }
 
+// specOverlapDefault is the rule from 0.5.12 on: speculation overlaps unless
+// something speaks against it.
+func (s *state) specOverlapDefault() {
+	reason := "overlap schedule is disabled"
+	s.because("SGL-OVERLAP-SPEC-006", byCoupling, "speculation overlaps, but not with several branches", "speculative_algorithm", "speculative_eagle_topk")
+	if !s.Bool("disable_overlap_schedule") {
+		switch {
+		case s.Int("speculative_eagle_topk") > 1:
+			s.Set("disable_overlap_schedule", true)
+			reason = "spec v2 currently only supports topk = 1"
+		case !s.specV2():
+			s.Set("disable_overlap_schedule", true)
+			reason = "SGLANG_ENABLE_SPEC_V2=False"
+		}
+	}
+	if s.Bool("disable_overlap_schedule") {
+		s.warn("Spec v1 is used for eagle/eagle3/standalone speculative decoding because %s.", reason)
+	} else {
+		s.warn("Spec v2 is enabled by default for eagle/eagle3/standalone speculative decoding.")
+	}
+}
+
 func (s *state) draftModel(m *modelConfig) {
-	if !slices.Contains(ownDraft, m.arch) {
+	own := slices.Contains(ownDraft, m.arch) || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM")
+	if !own {
 		return
 	}
 	if s.Nil("speculative_draft_model_path") {

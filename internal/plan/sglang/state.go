@@ -102,6 +102,7 @@ type state struct {
 	drafts map[string]*hfconfig.Model
 	later  map[string]any // what the scheduler decides: Result.Runtime
 
+	unquant  bool         // --quantization unquant: do not take over the checkpoint's method
 	launcher *modelConfig // ServerArgs caches the first one it makes
 }
 
