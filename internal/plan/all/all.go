@@ -9,6 +9,7 @@ import (
 
 	"shakedown/internal/plan"
 	"shakedown/internal/plan/sglang"
+	"shakedown/internal/plan/vllm"
 )
 
 // Engine is what an engine's resolver offers.
@@ -24,6 +25,7 @@ type Engine struct {
 // List holds every engine with a resolver.
 var List = []Engine{
 	{"sglang", sglang.Resolve, sglang.Versions, sglang.Pins},
+	{"vllm", vllm.Resolve, vllm.Versions, vllm.Pins},
 }
 
 // UnknownEngineError says that an engine has no resolver.

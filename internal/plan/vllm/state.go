@@ -27,6 +27,8 @@ type state struct {
 	quant *quantMethod   // of model.quantization; nil for none
 	later map[string]any // what the workers decide: Result.Runtime
 
+	chosen attnChoice // the attention backend
+
 	irPriority string // VllmConfig.kernel_config.ir_op_priority, of rms_norm
 }
 

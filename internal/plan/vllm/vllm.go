@@ -87,7 +87,7 @@ var versions = sync.OnceValue(func() []flags.Version {
 var steps = sync.OnceValue(func() []plan.Step[*state] {
 	var out []plan.Step[*state]
 	for _, part := range [][]plan.Step[*state]{
-		modelSteps, engineSteps, configSteps,
+		modelSteps, engineSteps, configSteps, runtimeSteps,
 	} {
 		out = append(out, part...)
 	}
