@@ -69,6 +69,9 @@ func (s *state) compilationConfig() error {
 			s.Set("compilation."+key, v)
 		}
 	}
+	if s.r == v0112 {
+		s.Set("compilation.use_inductor_graph_partition", false)
+	}
 	for _, key := range []string{"backend", "use_inductor_graph_partition", "cudagraph_specialize_lora", "compile_mm_encoder", "cudagraph_mm_encoder", "compile_sizes", "use_inductor"} {
 		if v := s.cc[key]; v != nil && v != "" && s.Known("compilation."+key) {
 			s.Set("compilation."+key, v)
@@ -95,16 +98,10 @@ func (s *state) passConfig() error {
 			s.Set(name, v)
 		}
 	}
-	if s.Known("pass.eliminate_noops") && s.Nil("pass.eliminate_noops") {
-		on := true
-		if s.r == v0160 {
-			on = p == nil // the class's own default is false, the optimisation level's true
-		}
-		if s.r != v0160 || !on {
-			s.Set("pass.eliminate_noops", on)
-		}
+	if s.Known("pass.eliminate_noops") && s.Nil("pass.eliminate_noops") && s.r >= v0191 {
+		s.Set("pass.eliminate_noops", true)
 	}
-	if off, ok := s.Get("pass.eliminate_noops").(bool); !ok || off {
+	if s.Bool("pass.eliminate_noops") || s.r < v0160 {
 		return nil
 	}
 	for _, f := range []struct{ field, what string }{
@@ -153,12 +150,18 @@ func (s *state) eager() error {
 		return nil
 	}
 	s.because("VLLM-GRAPH-EAGER", byCoupling, "--enforce-eager.", "model.enforce_eager")
+	if s.r == v0112 {
+		if s.Nil("compilation.mode") {
+			s.Set("compilation.mode", "NONE")
+		}
+		return nil
+	}
 	s.Set("compilation.mode", "NONE")
 	s.Set("compilation.cudagraph_mode", "NONE")
 	switch {
 	case s.r >= v0320:
 		s.warn("Enforce eager set, disabling torch.compile, CUDAGraphs, and JIT kernel warmup. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none and --kernel_config.enable_jit_warmup=False")
-	case s.r >= v0160:
+	default:
 		s.warn("Enforce eager set, disabling torch.compile and CUDAGraphs. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none")
 	}
 	return nil
@@ -184,6 +187,12 @@ func (s *state) breakable() error {
 		s.Set("compilation.mode", "NONE")
 		s.info("Auto-enabling VLLM_USE_BREAKABLE_CUDAGRAPH=1. Set VLLM_USE_BREAKABLE_CUDAGRAPH=0 to opt out.")
 	}
+	if _, set := s.Env(variable); !set && s.r >= v0320 && s.tunedProducts() {
+		s.SetEnv(variable, "1")
+		s.because("", byEnvironment, "VLLM_BATCH_INVARIANT with products that have tuned kernels.")
+		s.Set("compilation.mode", "NONE")
+		s.info("VLLM_BATCH_INVARIANT=1: auto-enabling VLLM_USE_BREAKABLE_CUDAGRAPH=1. Set VLLM_USE_BREAKABLE_CUDAGRAPH=0 to opt out.")
+	}
 	if s.envBool(variable, false) {
 		s.because("", byEnvironment, variable+" replaces torch.compile.")
 		s.Set("compilation.mode", "NONE")
@@ -192,6 +201,51 @@ func (s *state) breakable() error {
 		}
 	}
 	return nil
+}
+
+// tunedShapes are the products (rows, columns) of a linear layer whose
+// batch-invariant kernel is tuned, on every known GPU and on compute capability
+// 12.x (vllm/model_executor/determinism/batch_invariant_configs.py, 0.32.0).
+var (
+	tunedShapes     = shapes("12288x2048 2048x6144 4096x2048 151936x2048 2048x2048")
+	tunedShapesSM12 = shapes(`19456x2560 2560x9728 6144x2560 151936x2560 2560x4096 24576x4096 4096x12288 6144x4096 151936x4096 4096x4096 6144x2048
+		2048x3072 2048x1024 75968x2048 3072x2048 2048x1536 1024x2048 2048x512 37984x2048 1536x2048 2048x768 512x2048 2048x256 18992x2048 9728x2560
+		2560x4864 3072x2560 2560x2048 75968x2560 4864x2560 2560x2432 1536x2560 2560x1024 37984x2560 2432x2560 2560x1216 768x2560 2560x512
+		18992x2560 12288x4096 4096x6144 3072x4096 75968x4096 4096x3072 1536x4096 4096x1024 37984x4096 4096x1536 768x4096 4096x512 18992x4096`)
+)
+
+func shapes(list string) map[[2]int]bool {
+	out := map[[2]int]bool{}
+	for _, text := range names(list) {
+		var s [2]int
+		if _, err := fmt.Sscanf(text, "%dx%d", &s[0], &s[1]); err != nil {
+			panic("vllm: shape " + text) // data of this package
+		}
+		out[s] = true
+	}
+	return out
+}
+
+// tunedProducts says whether a batch-invariant launch has products that tuned
+// kernels compute (_uses_breakable_cudagraph_for_batch_invariance).
+func (s *state) tunedProducts() bool {
+	m := s.model
+	if !s.envBool("VLLM_BATCH_INVARIANT", false) || s.Bool("model.enforce_eager") || s.quant != nil || !s.Is("model.dtype", "torch.bfloat16") {
+		return false
+	}
+	if c := s.gpu.capability(); s.gpu.major != 12 && s.gpu.major != 10 && s.gpu.major != 9 && c != 89 {
+		return false
+	}
+	tp := max(1, s.Int("parallel.tensor_parallel_size"))
+	heads, kv := m.heads/tp, max(1, m.kvHeads/tp)
+	if s.Bool("model.use_mla") {
+		kv = 1
+	}
+	products := [][2]int{{(heads + 2*kv) * m.headSize, m.hidden}, {m.hidden, heads * m.headSize}}
+	if n, ok := m.text.Int("intermediate_size"); ok {
+		products = append(products, [2]int{2 * n / tp, m.hidden}, [2]int{m.hidden, n / tp})
+	}
+	return slices.ContainsFunc(products, func(p [2]int) bool { return tunedShapes[p] || s.gpu.major == 12 && tunedShapesSM12[p] })
 }
 
 // breaks says whether CUDA graphs are broken at attention.
@@ -303,7 +357,28 @@ func (s *state) fusesAllReduce() bool {
 	if s.r < v0191 || s.r >= v0320 && s.envBool("VLLM_BATCH_INVARIANT", false) {
 		return false
 	}
+	if s.r < v0240 && (s.Int("parallel.data_parallel_size") > 1 || s.Int("parallel.pipeline_parallel_size") > 1) {
+		return false
+	}
 	return s.Int("parallel.tensor_parallel_size") > 1 && (s.gpu.major == 10 || s.gpu.capability() == 90)
+}
+
+// graphDefault is the CUDA graph mode of releases without optimisation levels.
+func (s *state) graphDefault() error {
+	if s.Nil("compilation.cudagraph_mode") {
+		mode := "NONE"
+		if s.isCompiling() {
+			mode = "FULL_AND_PIECEWISE"
+		}
+		s.because("", byCoupling, "Full graphs for decode and pieces for prefill, where vLLM's compiler cuts the pieces.", "compilation.mode")
+		s.Set("compilation.cudagraph_mode", mode)
+	}
+	if hasFull(s.Str("compilation.cudagraph_mode")) && s.Int("parallel.decode_context_parallel_size") > 1 {
+		s.because("VLLM-GRAPH-MODE", byCoupling, "Decode context parallelism does not work with full graphs.", "parallel.decode_context_parallel_size")
+		s.Set("compilation.cudagraph_mode", "PIECEWISE")
+		s.warn("Decode context parallel (DCP) is enabled, which is incompatible with full CUDA graphs. Overriding cudagraph_mode to PIECEWISE.")
+	}
+	return nil
 }
 
 // graphsNeedCompiler drops piecewise graphs that nothing cuts into pieces.

@@ -3,6 +3,7 @@ package vllm
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"shakedown/internal/plan"
 )
@@ -21,15 +22,20 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-COMPILE-QUANT", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
 	step("VLLM-COMPILE-MODE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).compileDefault),
 	step("VLLM-COMPILE-OPS", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).customOpsDefault),
+	step("VLLM-MOE-ALL2ALL-INSIDE", ">=0.32", "vllm/config/kernel.py bind_passthrough_all2all_backend (0.32.0)", (*state).expertsCommunicate),
 	step("VLLM-IR-PRIORITY", ">=0.24", "vllm/config/kernel.py KernelConfig.set_platform_defaults (0.24.0)", (*state).irPriorities),
 	step("VLLM-OPT-LEVEL", ">=0.16", "vllm/config/vllm.py OPTIMIZATION_LEVEL_TO_CONFIG (0.24.0)", (*state).optimisationLevel),
+	step("VLLM-GRAPH-DEFAULT", "<0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.11.2)", (*state).graphDefault),
 	step("VLLM-GRAPH-COMPILE-MODE", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).graphsNeedCompiler),
 	step("VLLM-SP", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).sequenceParallel),
 	step("VLLM-SCHED-SPEC-TOKENS", ">=0.16", "vllm/config/vllm.py VllmConfig._set_max_num_scheduled_tokens (0.24.0)", (*state).scheduledTokens),
 	step("VLLM-GRAPH-MODE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).graphLimits),
+	step("VLLM-GRAPH-MODE", ">=0.19", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).connectorGraphs),
 	step("VLLM-GRAPH-EAGER-OLD", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).eagerGraphs),
 	step("VLLM-GRAPH-SIZES", "", "vllm/config/vllm.py VllmConfig._set_cudagraph_sizes (0.24.0)", (*state).graphSizes),
 	step("VLLM-KV-SHARING", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).kvSharing),
+	step("VLLM-PREFIX-POOLING", "<0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.11.2)", (*state).poolingPrefill),
+	step("VLLM-BLOCK-BACKEND", "<0.19", "vllm/platforms/cuda.py CudaPlatformBase.check_and_update_config (0.16.0)", (*state).latentBlocks),
 	step("VLLM-PLATFORM", "", "vllm/platforms/cuda.py CudaPlatformBase.check_and_update_config (0.24.0)", (*state).platform),
 	step("VLLM-GRAPH-DEEPEP", "", "vllm/config/compilation.py CompilationConfig.set_splitting_ops_for_v1 (0.24.0)", (*state).deepEPGraphs),
 	step("VLLM-GRAPH-CASCADE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).cascade),
@@ -154,6 +160,108 @@ func (s *state) dpSync() error {
 	return nil
 }
 
+// expertsCommunicate leaves the exchange of tokens to kernels that do it
+// themselves.
+func (s *state) expertsCommunicate() error {
+	moe := s.Str("kernel.moe_backend")
+	if moe != "flashinfer_moe_ep_cutedsl" && moe != "flashinfer_moe_ep_mega_deep_gemm" {
+		return nil
+	}
+	if a2a := s.Str("parallel.all2all_backend"); a2a != "allgather_reducescatter" {
+		return invalid("VllmConfig", "moe_backend='%s' dispatches and combines itself and cannot be paired with all2all_backend='%s'; leave --all2all-backend unset.", moe, a2a)
+	}
+	s.because("", byCoupling, "The MoE kernel dispatches and combines tokens itself.", "kernel.moe_backend")
+	s.Set("parallel.all2all_backend", "passthrough")
+	s.info("moe_backend='%s': using all2all_backend='passthrough' (dispatch and combine run inside the MoE backend).", moe)
+	return nil
+}
+
+// poolingPrefill turns chunked prefill and prefix caching off where pooling
+// needs the whole prompt at once.
+func (s *state) poolingPrefill() error {
+	var reasons []string
+	if s.Str("model.runner_type") == "pooling" {
+		if s.model.class.pooled != "LAST" {
+			reasons = append(reasons, `Only "last" pooling supports chunked prefill and prefix caching; disabling both.`)
+		}
+		if causal, ok := s.model.config.Bool("is_causal"); ok && !causal {
+			reasons = append(reasons, "Only models using causal attention support chunked prefill and prefix caching; disabling both.")
+		}
+	}
+	off := !s.Bool("scheduler.enable_chunked_prefill") && !s.Bool("cache.enable_prefix_caching")
+	if len(reasons) == 0 && !s.model.encoderDec && !off {
+		return nil
+	}
+	s.because("", byModel, "Pooling that needs the whole prompt, an encoder-decoder model, or both switches off.")
+	s.Set("scheduler.enable_chunked_prefill", false)
+	s.Set("cache.enable_prefix_caching", false)
+	for _, r := range reasons {
+		s.info("%s", r)
+	}
+	return nil
+}
+
+// latentBlocks gives latent attention the block size that its kernel needs,
+// before the backend is chosen.
+func (s *state) latentBlocks() error {
+	if s.Nil("cache.block_size") {
+		s.because("VLLM-BLOCK-DEFAULT", byDefault, "Tokens in one block of the KV cache.")
+		s.Set("cache.block_size", 16)
+	}
+	if !s.Bool("model.use_mla") {
+		return nil
+	}
+	backend := s.latentBackend()
+	block := s.Int("cache.block_size")
+	force := func(size int, backend string) {
+		s.because("", byCoupling, "The kernel of "+backend+" reads blocks of this size.", "attention.backend")
+		s.Set("cache.block_size", size)
+		s.info("Forcing kv cache block size to %d for %s backend.", size, backend)
+		block = size
+	}
+	if backend == "FLASHMLA" && s.gpu.major == 9 && block%64 != 0 {
+		force(64, "FlashMLA")
+	}
+	if backend == "CUTLASS_MLA" && block%128 != 0 {
+		force(128, "CUTLASS_MLA")
+	}
+	if backend == "FLASHINFER_MLA" && block != 32 && block%64 != 0 {
+		force(64, "FlashInferMLA")
+	}
+	if s.model.dsa && block != 64 {
+		force(64, "FlashMLASparse")
+	}
+	return nil
+}
+
+// latentBackend is the backend for latent attention that the block size is
+// made for.
+func (s *state) latentBackend() string {
+	if s.r == v0112 {
+		if v, ok := s.Env("VLLM_ATTENTION_BACKEND"); ok {
+			return v
+		}
+		if s.gpu.capability() == 100 {
+			return "CUTLASS_MLA"
+		}
+		return "FLASHMLA"
+	}
+	if b := s.Str("attention.backend"); b != "" {
+		return b
+	}
+	switch {
+	case s.gpu.major == 10 && !s.model.dsa && s.model.text.IntOr("qk_nope_head_dim", 1) == 128:
+		s.because("", byHardware, "Compute capability 10.x, and a head size that FlashInfer's kernel takes.")
+		s.Set("attention.backend", "FLASHINFER_MLA")
+		return "FLASHINFER_MLA"
+	case s.gpu.major == 10 && !s.model.dsa:
+		return "CUTLASS_MLA"
+	case s.gpu.major == 9:
+		return "FLASHMLA"
+	}
+	return ""
+}
+
 // sequenceParallel drops sequence parallelism where there is nothing to cut.
 func (s *state) sequenceParallel() error {
 	if s.r >= v0320 {
@@ -245,7 +353,7 @@ func (s *state) cascade() error {
 	if !off && hasFull(mode) && !hasPiecewise(mode) {
 		s.warn("No piecewise cudagraph for executing cascade attention. Will fall back to eager execution if a batch runs into cascade attentions.")
 	}
-	if !off && s.envBool("VLLM_BATCH_INVARIANT", false) {
+	if !off && s.r >= v0160 && s.envBool("VLLM_BATCH_INVARIANT", false) {
 		s.because("", byEnvironment, "VLLM_BATCH_INVARIANT: cascade attention depends on the batch.")
 		s.Set("model.disable_cascade_attn", true)
 		s.warn("Disabling cascade attention when VLLM_BATCH_INVARIANT is enabled.")
@@ -284,6 +392,9 @@ func (s *state) hybridManager() error {
 	}
 	const name = "scheduler.disable_hybrid_kv_cache_manager"
 	asked := s.Get(name)
+	if (asked == nil || asked == false && s.r == v0112) && s.connectorForbidsHMA() {
+		needed, why = true, "A KV connector does not work with it."
+	}
 	switch {
 	case asked == nil:
 		s.because("", byModel, fmt.Sprint("On unless a feature does not work with it. ", why))
@@ -301,7 +412,8 @@ func (s *state) hybridManager() error {
 
 // cacheChecks refuses KV cache formats that the model's attention cannot read.
 func (s *state) cacheChecks() error {
-	if s.Is("cache.cache_dtype", "nvfp4") && s.Bool("model.use_mla") {
+	kv := s.Str("cache.cache_dtype")
+	if (kv == "nvfp4" || s.r >= v0320 && strings.HasPrefix(kv, "nvfp4") && !strings.HasSuffix(kv, "_ds_mla")) && s.Bool("model.use_mla") {
 		hint := "'fp8' or 'auto'"
 		if s.r >= v0320 {
 			hint = "'fp8', 'auto', or 'nvfp4_ds_mla' with a sparse MLA backend"

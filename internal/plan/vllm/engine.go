@@ -177,7 +177,7 @@ func (s *state) executor() error {
 	s.because("", byCoupling, "Tensor times pipeline times prefill context parallelism.", "parallel.tensor_parallel_size", "parallel.pipeline_parallel_size")
 	s.Set("parallel.world_size", world)
 	across := world
-	if s.r >= v0160 {
+	if s.r >= v0191 {
 		across = world * dp
 	}
 	switch {
@@ -200,14 +200,23 @@ func (s *state) executor() error {
 		s.because("", byDefault, "One worker runs in the engine's own process.")
 		s.Set("parallel.distributed_executor_backend", backend)
 	}
-	if s.envBool("VLLM_BATCH_INVARIANT", false) {
+	if s.r == v0112 && s.Nil("parallel.all2all_backend") {
+		a2a := "allgather_reducescatter"
+		if v, ok := s.Env("VLLM_ALL2ALL_BACKEND"); ok {
+			a2a = v
+			s.warn("VLLM_ALL2ALL_BACKEND environment variable is deprecated and will be removed in a future release. Please use the --all2all-backend command-line argument instead.")
+		}
+		s.because("", byDefault, "The default of the release.")
+		s.Set("parallel.all2all_backend", a2a)
+	}
+	if s.envBool("VLLM_BATCH_INVARIANT", false) && s.r < v0320 {
 		s.because("", byEnvironment, "VLLM_BATCH_INVARIANT: the custom kernel's sums depend on the batch.")
 		s.Set("parallel.disable_custom_all_reduce", true)
 	}
 	if backend == "ray" {
 		return invalid("ParallelConfig", "Failed to import Ray: No module named 'ray'.Please install Ray with `pip install ray`.")
 	}
-	if nodes > 1 {
+	if nodes > 1 && s.r < v0320 {
 		s.because("", byCoupling, "The custom all-reduce kernel works within one node.", "nnodes")
 		s.Set("parallel.disable_custom_all_reduce", true)
 	}

@@ -110,12 +110,12 @@ var fields = []field{
 
 	{"structured_outputs.backend", "", "auto", v0112, last},
 
-	{"pass.enable_fi_allreduce_fusion", "", nil, v0112, v0112},
-	{"pass.enable_fusion", "", nil, v0112, v0112},
-	{"pass.enable_noop", "", nil, v0112, v0112},
-	{"pass.enable_sequence_parallelism", "", nil, v0112, v0112},
-	{"pass.enable_async_tp", "", nil, v0112, v0112},
-	{"pass.enable_attn_fusion", "", nil, v0112, v0112},
+	{"pass.enable_fi_allreduce_fusion", "", false, v0112, v0112},
+	{"pass.enable_fusion", "", false, v0112, v0112},
+	{"pass.enable_noop", "", false, v0112, v0112},
+	{"pass.enable_sequence_parallelism", "", false, v0112, v0112},
+	{"pass.enable_async_tp", "", false, v0112, v0112},
+	{"pass.enable_attn_fusion", "", false, v0112, v0112},
 	{"pass.fuse_norm_quant", "", nil, v0160, last},
 	{"pass.fuse_act_quant", "", nil, v0160, last},
 	{"pass.fuse_attn_quant", "", nil, v0160, last},

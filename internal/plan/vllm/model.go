@@ -272,8 +272,7 @@ var float16Refused = names("gemma2 gemma3 gemma3_text plamo2 glm4")
 
 const float16Reason = "Numerical instability. Please use bfloat16 or float32 instead."
 
-// configDType is the dtype that config.json names, float32 when it names none.
-// The weights could tell it as well; they are not read.
+// configDType is the dtype that config.json names, or empty.
 func (m *model) configDType() string {
 	for _, o := range []hfconfig.Object{m.config, m.text, m.config.Obj("vision_config"), m.config.Obj("encoder_config")} {
 		for _, name := range []string{"dtype", "torch_dtype"} {
@@ -282,12 +281,20 @@ func (m *model) configDType() string {
 			}
 		}
 	}
-	return "float32"
+	return ""
 }
 
 // dtype decides the dtype of weights and activations.
 func (s *state) dtype() error {
 	inConfig := s.model.configDType()
+	if inConfig == "" {
+		inConfig = "float32" // the weights could tell it as well; they are not read
+		if path := s.ask.Model.Path; s.r <= v0160 && strings.HasPrefix(path, "/") {
+			said := fmt.Sprintf("Error retrieving safetensors: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '%s'. Use `repo_type` argument if needed.", path)
+			s.Print('E', said+", retrying 1 of 2")
+			s.Print('E', said)
+		}
+	}
 	asked := strings.ToLower(s.args.Str("dtype"))
 	noFloat16 := slices.Contains(float16Refused, s.model.modelType)
 	var chosen string

@@ -109,6 +109,9 @@ func (s *state) recurrentState() error {
 		s.Set("cache.calculate_kv_scales", false)
 		s.warn("Disabling calculate_kv_scales for hybrid model '%s'. Hybrid models with recurrent layers (GDN, Mamba, SSM) produce unreliable KV cache scales during the calibration pass because recurrent state is uninitialized. Using default scale of 1.0 instead.", m.files.Path)
 	}
+	if s.r == v0112 {
+		return s.recurrentState0112()
+	}
 	if !s.Bool("cache.enable_prefix_caching") {
 		if s.Known("cache.mamba_cache_mode") && !s.Is("cache.mamba_cache_mode", "none") {
 			s.because("", byCoupling, "States are kept for prefix caching only.", "cache.enable_prefix_caching")
@@ -149,5 +152,26 @@ func (s *state) recurrentState() error {
 		s.because("", byCoupling, "States are kept at the ends of blocks.", "cache.block_size")
 		s.Set("cache.mamba_block_size", s.Get("cache.block_size"))
 	}
+	return nil
+}
+
+// recurrentState0112 is recurrentState of releases without cache modes.
+func (s *state) recurrentState0112() error {
+	if s.Nil("cache.mamba_block_size") {
+		s.because("", byModel, "One state for each sequence.")
+		s.Set("cache.mamba_block_size", s.Int("model.max_model_len"))
+	}
+	if s.Bool("cache.enable_prefix_caching") {
+		if s.model.class.prefixStates {
+			s.info("Warning: Prefix caching is currently enabled. Its support for Mamba layers is experimental. Please report any issues you may observe.")
+		} else {
+			s.because("VLLM-PREFIX-HYBRID", byModel, s.model.name+" cannot keep states for prefix caching.")
+			s.Set("cache.enable_prefix_caching", false)
+			s.info("Hybrid or mamba-based model detected without support for prefix caching: disabling.")
+		}
+	}
+	s.because("VLLM-GRAPH-CASCADE", byModel, "Cascade attention does not work with recurrent layers.")
+	s.Set("model.disable_cascade_attn", true)
+	s.info("Disabling cascade attention since it is not supported for hybrid models.")
 	return nil
 }

@@ -1,0 +1,113 @@
+package vllm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// connectorsWithHMA are the KV connectors that work with the hybrid KV cache
+// manager: the classes of vllm/distributed/kv_transfer that subclass
+// SupportsHMA.
+var connectorsWithHMA = map[release][]string{
+	v0240: names(`MultiConnector ExampleHiddenStatesConnector MooncakeConnector MooncakeStoreConnector SimpleCPUOffloadConnector
+		OffloadingConnector DecodeBenchConnector NixlConnector NixlPullConnector NixlPushConnector`),
+	v0320: names(`MultiConnector ExampleHiddenStatesConnector MooncakeConnector MooncakeStoreConnector SimpleCPUOffloadConnector
+		OffloadingConnector DecodeBenchConnector NixlConnector NixlPullConnector NixlPushConnector MoRIIOConnector HiSparseConnector`),
+}
+
+// connector is one KV connector of --kv-transfer-config.
+type connector struct {
+	name  string
+	extra map[string]any // kv_connector_extra_config
+}
+
+// connectors are the connector of --kv-transfer-config, and those in it when
+// it is a MultiConnector. Nothing is a launch without one.
+func (s *state) connectors() []connector {
+	c, ok := s.args.Get("kv_transfer_config").(map[string]any)
+	if !ok {
+		return nil
+	}
+	return connectorsIn(c)
+}
+
+func connectorsIn(c map[string]any) []connector {
+	one := connector{}
+	one.name, _ = c["kv_connector"].(string)
+	one.extra, _ = c["kv_connector_extra_config"].(map[string]any)
+	out := []connector{one}
+	if one.name != "MultiConnector" {
+		return out
+	}
+	inner, _ := one.extra["connectors"].([]any)
+	for _, v := range inner {
+		if child, ok := v.(map[string]any); ok {
+			out = append(out, connectorsIn(child)...)
+		}
+	}
+	return out
+}
+
+// layerwise says whether a connector moves the cache layer by layer, which
+// full CUDA graphs cannot hold (requires_piecewise_for_cudagraph).
+func (c connector) layerwise() bool {
+	on, _ := c.extra["use_layerwise"].(bool)
+	return on && strings.HasPrefix(c.name, "LMCacheConnector")
+}
+
+// connectorGraphs cuts CUDA graphs for connectors that move the cache layer by
+// layer.
+func (s *state) connectorGraphs() error {
+	all := s.connectors()
+	mode := s.Str("compilation.cudagraph_mode")
+	if len(all) == 0 || s.r < v0191 || !hasFull(mode) {
+		return nil
+	}
+	s.loadNIXL(all)
+	if !slices.ContainsFunc(all, connector.layerwise) {
+		return nil
+	}
+	s.because("", byCoupling, "The KV connector works between layers.", "kv_transfer.kv_connector")
+	s.Set("compilation.cudagraph_mode", "PIECEWISE")
+	s.warn("KV connector %s requires PIECEWISE CUDA graph mode due to layerwise async operations that cannot be captured in CUDA graphs. Overriding cudagraph_mode from %s to PIECEWISE.", all[0].name, mode)
+	return nil
+}
+
+// loadNIXL tells what importing NIXL's connector does.
+func (s *state) loadNIXL(all []connector) {
+	if !slices.ContainsFunc(all, func(c connector) bool { return strings.HasPrefix(c.name, "Nixl") }) {
+		return
+	}
+	const variable = "UCX_RCACHE_MAX_UNRELEASED"
+	if _, set := s.Env(variable); !set {
+		s.because("VLLM-UCX", byCoupling, "NIXL's transport leaks memory without it.", "kv_transfer.kv_connector")
+		s.SetEnv(variable, "1024")
+		s.info("Setting UCX_RCACHE_MAX_UNRELEASED to '1024' to avoid a rare memory leak in UCX when using NIXL.")
+	}
+	s.info("NIXL is available")
+}
+
+// connectorForbidsHMA says whether a KV connector turns the hybrid KV cache
+// manager off, and prints what the engine says about it.
+func (s *state) connectorForbidsHMA() bool {
+	all := s.connectors()
+	if len(all) == 0 {
+		return false
+	}
+	const developers = "This will reduce the performance of vLLM on LLMs with sliding window attention or Mamba attention. If you are a developer of kv connector, please consider supporting hybrid kv cache manager for your connector by making sure your connector is a subclass of `SupportsHMA` defined in kv_connector/v1/base.py"
+	able := connectorsWithHMA[s.r]
+	if able != nil && !slices.ContainsFunc(all, func(c connector) bool { return !slices.Contains(able, c.name) }) {
+		return false
+	}
+	s.because("VLLM-HYBRID-OFF", byCoupling, fmt.Sprintf("The connector %s.", all[0].name), "kv_transfer.kv_connector")
+	switch {
+	case able != nil:
+		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` selects a KV connector that does not support it. Impact: hybrid SSM models (e.g. Jamba, Bamba) require HMA and will fail at startup without it; models with sliding window attention will run with reduced performance. To add HMA support to a KV connector, subclass `SupportsHMA` defined in kv_connector/v1/base.py (for MultiConnector, all child connectors must support HMA).")
+	case s.r == v0112:
+		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` is set. %s.", developers)
+	default:
+		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` is set. %s and use --no-disable-hybrid-kv-cache-manager to start vLLM.", developers)
+	}
+	return true
+}
