@@ -1,0 +1,90 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+)
+
+// ErrNone says that a folder holds no tokenizer in a form that is known. It is
+// wrapped by an error that names the files that were looked for.
+var ErrNone = errors.New("no tokenizer")
+
+// Load reads the tokenizer of a checkpoint's folder: tokenizer.json, or the
+// tiktoken.model of Kimi with its tokenizer_config.json.
+func Load(folder fs.FS) (*Tokenizer, error) {
+	data, err := readFile(folder, "tokenizer.json")
+	if err == nil {
+		t, err := FromJSON(data)
+		if err != nil {
+			return nil, fmt.Errorf("tokenizer.json: %w", err)
+		}
+		return t, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	data, err = readFile(folder, "tiktoken.model")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: neither tokenizer.json nor tiktoken.model is there", ErrNone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	special, err := kimiSpecials(folder)
+	if err != nil {
+		return nil, err
+	}
+	t, err := FromTiktoken(data, KimiPattern, special)
+	if err != nil {
+		return nil, fmt.Errorf("tiktoken.model: %w", err)
+	}
+	return t, nil
+}
+
+// kimiSpecials reads the special tokens beside a tiktoken.model, whose split
+// only the Python class knows: only the class of Kimi is known here, too.
+func kimiSpecials(folder fs.FS) (map[string]int, error) {
+	const file = "tokenizer_config.json"
+	data, err := readFile(folder, file)
+	if err != nil {
+		return nil, fmt.Errorf("tiktoken.model needs %s beside it, for its class and special tokens: %w", file, err)
+	}
+	var c struct {
+		Class string `json:"tokenizer_class"`
+		Added map[string]struct {
+			Content string `json:"content"`
+		} `json:"added_tokens_decoder"`
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if c.Class != "TikTokenTokenizer" {
+		return nil, unsupported("tokenizer_class of a tiktoken.model", c.Class)
+	}
+	special := make(map[string]int, len(c.Added))
+	for id, a := range c.Added {
+		n, err := strconv.Atoi(id)
+		if err != nil {
+			return nil, fmt.Errorf("%s: added_tokens_decoder: %q is no id", file, id)
+		}
+		special[a.Content] = n
+	}
+	return special, nil
+}
+
+func readFile(folder fs.FS, name string) ([]byte, error) {
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("%s: larger than %d MiB", name, MaxFile>>20)
+	}
+	return data, err
+}
