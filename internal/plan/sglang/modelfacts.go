@@ -2,6 +2,7 @@ package sglang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"shakedown/internal/hfconfig"
@@ -10,24 +11,35 @@ import (
 // modelConfig is what SGLang's ModelConfig derives from a checkpoint's files
 // and from some settings (sglang/srt/configs/model_config.py).
 type modelConfig struct {
-	hf   attrs // the configuration object, as transformers holds it
-	text attrs // that of the language part; the same when there is only one
+	hf    attrs // the configuration object, as transformers holds it
+	text  attrs // that of the language part; the same when there is only one
+	apart bool  // hf and text are two
 
-	arch      string // hf.architectures[0], "" when there is none
+	archs     []string // hf.architectures
+	arch      string   // the first of them, "" when there is none
 	modelType string
+	draft     bool // is_draft_model
 
 	quantization string // "" is None
 	quantConfig  attrs  // of config.json or hf_quant_config.json; nil when the checkpoint is not quantised
 	ue8m0        bool   // the checkpoint's scales are UE8M0
 	dtype        string // "bfloat16", "float16", "float32"
 	contextLen   int
-	mla          bool // attention_arch is MLA
-	generation   bool // is_generation
-	multimodal   bool // is_multimodal
-	hybridSWA    bool // is_hybrid_swa
-	kvHeads      int  // get_total_num_kv_heads
-	layers       int  // num_hidden_layers
-	attnLayers   int  // num_attention_layers
+	mla          bool    // attention_arch is MLA
+	ssm          bool    // attention_arch is SSM: a model without attention
+	generation   bool    // is_generation
+	multimodal   bool    // is_multimodal
+	hybridSWA    bool    // is_hybrid_swa
+	hybridRatio  float64 // up to 0.5.6 in its place: --hybrid-kvcache-ratio when it holds, else 0
+	kvHeads      int     // get_total_num_kv_heads
+	layers       int     // num_hidden_layers
+	attnLayers   int     // num_attention_layers
+	fp4Experts   bool    // is_fp4_experts
+	nvfp4MoE     bool    // nvfp4_moe_meta is there: FP8 with NVFP4 experts
+
+	noPiecewise     bool // is_piecewise_cuda_graph_disabled_model
+	piecewiseVision bool // is_multimodal_piecewise_cuda_graph_supported
+	breakableVision bool // is_multimodal_breakable_cuda_graph_supported
 }
 
 // attrs is a configuration object: getattr with a default is a look-up.
@@ -55,17 +67,24 @@ func (s *state) modelConfig() (*modelConfig, error) {
 
 // newModelConfig makes a ModelConfig from the settings as they are now.
 func (s *state) newModelConfig(o modelOptions) (*modelConfig, error) {
-	m := &modelConfig{}
+	m := &modelConfig{draft: o.draft}
+	if err := s.quantizeAndServe(); err != nil {
+		return nil, err
+	}
 	if err := s.loadConfig(m, o.model); err != nil {
 		return nil, err
 	}
 	multimodal := s.enableMultimodal(m)
-	m.generation = isGeneration(m.hf.Strings("architectures")) && !s.Bool("is_embedding")
-	m.multimodal = multimodal && s.isMultimodalArch(m.arch)
+	if o.draft {
+		s.draftArch(m)
+	}
+	s.expertLayout(m)
+	m.generation = !notGenerating.has(s.r, m.archs...) && !s.Bool("is_embedding") && !s.embeddingGemma(m)
+	s.deriveMultimodal(m, multimodal)
 	if err := s.deriveDtype(m); err != nil {
 		return nil, err
 	}
-	if err := s.deriveContext(m, o); err != nil {
+	if err := s.deriveContext(m); err != nil {
 		return nil, err
 	}
 	s.deriveShapes(m)
@@ -73,118 +92,99 @@ func (s *state) newModelConfig(o modelOptions) (*modelConfig, error) {
 	if err := s.verifyQuantization(m, o); err != nil {
 		return nil, err
 	}
-	s.verifyTransformers(m)
-	return m, nil
+	return m, s.verifyTransformers(m)
 }
 
-// loadConfig is AutoConfig.from_pretrained with what get_config does behind it.
-func (s *state) loadConfig(m *modelConfig, model *hfconfig.Model) error {
-	m.modelType = model.Config.Text("model_type")
-	if !s.knowsModelType(m.modelType) && !s.readsAsV3(m.modelType) {
-		switch remote := model.Config.Obj("auto_map").Has("AutoConfig"); {
-		case !remote:
-			return valueError(unknownType, m.modelType)
-		case !s.Bool("trust_remote_code"):
-			return valueError("The repository %s contains custom code which must be executed to correctly load the model. "+
-				"Please pass the argument `trust_remote_code=True` to allow custom code to be run.", model.Path)
-		}
+// quantizeAndServe is _validate_quantize_and_serve_config.
+func (s *state) quantizeAndServe() error {
+	if !s.Bool("quantize_and_serve") {
+		return nil
 	}
-	m.hf = make(attrs, len(model.Config))
-	for k, v := range model.Config {
-		m.hf[k] = v
+	methods := []string{"modelopt", "modelopt_fp4", "modelopt_fp8"}
+	if s.since(r0510) {
+		methods = append(methods, "modelopt_mixed")
 	}
-	m.arch = model.Architecture()
-	if s.readsAsV3(m.modelType) {
-		m.modelType, m.arch = "deepseek_v3", "DeepseekV3ForCausalLM"
-		m.hf["architectures"] = []any{m.arch}
+	if s.since(r0515) {
+		methods = append(methods, "nvfp4_online")
 	}
-	m.text = m.hf
-	for _, name := range []string{"text_config", "llm_config", "language_config"} {
-		if t := m.hf.Obj(name); t != nil {
-			m.text = t
-			break
-		}
+	if !slices.Contains(methods, s.Str("quantization")) {
+		return valueError("quantize_and_serve requires ModelOpt quantization (set with --quantization {%s})", strings.Join(methods, ", "))
 	}
-	for k, v := range m.text {
-		if _, ok := m.hf[k]; !ok && v != nil {
-			m.hf[k] = v
-		}
-	}
-	return nil
-}
-
-const unknownType = "The checkpoint you are trying to load has model type `%s` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date."
-
-// readsAsV3: get_config reads a DeepSeek V3.2 configuration that AutoConfig
-// does not know as one of V3 (_load_deepseek_v32_model, from 0.5.6 on).
-func (s *state) readsAsV3(modelType string) bool {
-	return modelType == "deepseek_v32" && s.since(r0506) && !s.knowsModelType(modelType)
-}
-
-// textOnly are architectures that are multimodal only when asked for.
-var textOnly = map[string]bool{
-	"Gemma3ForConditionalGeneration":  true,
-	"Llama4ForConditionalGeneration":  true,
-	"Step3VLForConditionalGeneration": true,
+	return refuse("NotImplementedError", "quantize_and_serve functionality is currently disabled due to compatibility issues. "+
+		"Please use the separate quantize-then-deploy workflow instead. "+
+		"Step 1: Quantize and export model. Step 2: Deploy the exported model.")
 }
 
 func (s *state) enableMultimodal(m *modelConfig) bool {
-	if !s.Nil("enable_multimodal") && s.Bool("enable_multimodal") {
-		return true
+	if !s.Nil("enable_multimodal") {
+		return s.Bool("enable_multimodal")
 	}
-	if textOnly[m.arch] {
+	if textOnly.has(s.r, m.arch) && !(s.since(r0510) && s.Is("model_impl", "transformers")) {
 		s.info("Multimodal is disabled for %s. To enable it, set --enable-multimodal.", m.modelType)
+		return false
+	}
+	if m.arch == "MiMoV2ForCausalLM" && s.since(r0512) && !(has(m.hf, "vision_config") && has(m.hf, "audio_config")) {
+		s.info("Multimodal is disabled for this MiMoV2 checkpoint: vision_config/audio_config not found in the model config (likely a text-only MiMoV2 variant).")
 		return false
 	}
 	return true
 }
 
-// notGenerating are architectures that only embed or classify
-// (is_generation_model).
-var notGenerating = map[string]bool{
-	"LlamaEmbeddingModel": true, "MistralModel": true, "LlamaForSequenceClassification": true,
-	"LlamaForSequenceClassificationWithNormal_Weights": true, "InternLM2ForRewardModel": true,
-	"Qwen2ForRewardModel": true, "Qwen3ForRewardModel": true, "Qwen2ForSequenceClassification": true,
-	"Qwen3ForSequenceClassification": true, "CLIPModel": true, "BertModel": true, "Contriever": true,
-	"BertForSequenceClassification": true, "XLMRobertaModel": true,
-	"XLMRobertaForSequenceClassification": true, "Gemma2ForSequenceClassification": true,
+// has is hasattr: the field is there, be it None.
+func has(o attrs, name string) bool {
+	_, ok := o[name]
+	return ok
 }
 
-func isGeneration(archs []string) bool {
-	for _, a := range archs {
-		if notGenerating[a] {
-			return false
-		}
+// deriveMultimodal is is_multimodal and what hangs on it.
+func (s *state) deriveMultimodal(m *modelConfig, enabled bool) {
+	parts := false // has_multimodal_subconfig
+	if s.since(r0510) {
+		towers := has(m.hf, "vision_config") || has(m.hf, "audio_config")
+		parts = m.apart || towers && (s.r == r0510 || s.Is("model_impl", "transformers"))
 	}
-	return true
-}
-
-// multimodalArchs is multimodal_model_archs.
-var multimodalArchs = map[string]bool{}
-
-func init() {
-	for _, a := range strings.Fields(`CLIPModel DeepseekVL2ForCausalLM Ernie4_5_VLMoeForConditionalGeneration
-		Gemma3ForConditionalGeneration Gemma3nForConditionalGeneration Glm4vForConditionalGeneration
-		Glm4vMoeForConditionalGeneration GlmOcrForConditionalGeneration GlmAsrForConditionalGeneration
-		Grok1VForCausalLM Grok1AForCausalLM LlavaLlamaForCausalLM Llama4ForConditionalGeneration
-		LlavaMistralForCausalLM LlavaQwenForCausalLM LlavaForConditionalGeneration LlavaVidForCausalLM
-		LightOnOCRForConditionalGeneration MiniCPMO MiniCPMV Mistral3ForConditionalGeneration
-		MultiModalityCausalLM MllamaForConditionalGeneration NemotronH_Nano_VL_V2
-		PixtralForConditionalGeneration Qwen2AudioForConditionalGeneration Qwen2VLForConditionalGeneration
-		Qwen2_5_VLForConditionalGeneration Qwen3VLForConditionalGeneration
-		Qwen3VLMoeForConditionalGeneration Qwen3_5ForConditionalGeneration
-		Qwen3_5MoeForConditionalGeneration Qwen3OmniMoeForConditionalGeneration
-		KimiVLForConditionalGeneration InternVLChatModel InternS1ForConditionalGeneration
-		InternS1ProForConditionalGeneration Phi4MMForCausalLM Step3VLForConditionalGeneration
-		POINTSV15ChatModel DotsVLMForCausalLM DotsOCRForCausalLM Sarashina2VisionForCausalLM
-		NVILAForConditionalGeneration NVILALiteForConditionalGeneration DeepseekOCRForCausalLM
-		JetVLMForConditionalGeneration PaddleOCRVLForConditionalGeneration MiDashengLMModel
-		StepVLForConditionalGeneration KimiK25ForConditionalGeneration`) {
-		multimodalArchs[a] = true
+	textOnly := false // is_lm_only
+	if s.since(r0518) {
+		textOnly, _ = m.hf.Bool("language_model_only")
+		textOnly = textOnly || s.since(r0523) && s.Bool("language_model_only")
+	}
+	vision, _ := m.hf.Int("vision_n_layers")
+	tower := s.since(r0523) && m.modelType == "deepseek_v41" && vision > 0
+	m.multimodal = enabled && !textOnly && (multimodalArchs.has(s.r, m.archs...) || parts || tower)
+	m.piecewiseVision = enabled && piecewiseVision.has(s.r, m.archs...)
+	m.breakableVision = enabled && breakableVision.has(s.r, m.archs...)
+	m.noPiecewise = noPiecewiseArchs.has(s.r, m.archs...)
+	switch {
+	case s.since(r0515):
+		m.noPiecewise = m.noPiecewise || m.multimodal && !piecewiseVision.has(s.r, m.archs...)
+	case s.since(r0510):
+		m.noPiecewise = m.noPiecewise || s.dsaText(m)
 	}
 }
 
-func (s *state) isMultimodalArch(arch string) bool { return multimodalArchs[arch] }
+// embeddingGemma is is_embedding_gemma (from 0.5.18 on).
+func (s *state) embeddingGemma(m *modelConfig) bool {
+	both, _ := m.text.Bool("use_bidirectional_attention")
+	return s.since(r0518) && m.text.Text("model_type") == "gemma3_text" && both
+}
+
+// expertLayout finds experts in another format than the rest of the model.
+func (s *state) expertLayout(m *modelConfig) {
+	q := m.hf.Obj("quantization_config")
+	if s.since(r0515) && strings.EqualFold(q.Text("quant_algo"), "MIXED_PRECISION") &&
+		strings.EqualFold(q.Text("moe_quant_algo"), "NVFP4") && q.Has("group_size") {
+		m.nvfp4MoE = true
+		group, _ := q.Int("group_size")
+		s.info("Auto-detected hybrid FP8+NVFP4 checkpoint (NVFP4 MoE group_size=%d, %d exclude_modules)", group, len(q.List("ignore")))
+	}
+	if s.since(r0523) {
+		m.fp4Experts = q.Text("routed_experts_quant_method") == "mxfp4" ||
+			(m.arch == "MiMoV2ForCausalLM" || m.arch == "MiMoV2FlashForCausalLM") && strings.EqualFold(q.Text("store_dtype"), "mxfp4")
+	}
+	if s.since(r0512) && strings.HasPrefix(m.arch, "DeepseekV4ForCausalLM") && !q.Has("routed_experts_quant_method") {
+		m.fp4Experts = s.envSwitch("SGLANG_DSV4_FP4_EXPERTS", true)
+	}
+}
 
 // torchDtypes are the spellings of a dtype (_STR_DTYPE_TO_TORCH_DTYPE).
 var torchDtypes = map[string]string{
@@ -193,15 +193,12 @@ var torchDtypes = map[string]string{
 
 // deriveDtype is _get_and_verify_dtype.
 func (s *state) deriveDtype(m *modelConfig) error {
-	config := m.text.Text("dtype")
-	if config == "" {
-		config = m.text.Text("torch_dtype")
-	}
-	config = torchDtypes[config]
+	config := torchDtypes[m.text.Text("dtype")]
 	if config == "" {
 		config = "float32"
 	}
 	asked := strings.ToLower(s.Str("dtype"))
+	kind := m.text.Text("model_type")
 	m.dtype = config
 	switch {
 	case asked != "auto":
@@ -209,13 +206,17 @@ func (s *state) deriveDtype(m *modelConfig) error {
 		if m.dtype == "" {
 			return valueError("Unknown dtype: %s", asked)
 		}
-	case config == "float32" && strings.HasPrefix(m.text.Text("model_type"), "gemma"):
+	case config == "float32" && strings.HasPrefix(kind, "gemma"):
+		version := strings.TrimPrefix(kind, "gemma")
+		s.info("For Gemma %s, we downcast float32 to bfloat16 instead of float16 by default. Please specify `dtype` if you want to use float16.", version[:min(1, len(version))])
 		m.dtype = "bfloat16"
 	case config == "float32":
 		m.dtype = "float16"
 	}
+	if m.dtype == config || s.since(r0515) { // from 0.5.15 on at level DEBUG
+		return nil
+	}
 	switch {
-	case m.dtype == config:
 	case m.dtype == "float32":
 		s.info("Upcasting torch.%s to torch.%s.", config, m.dtype)
 	case config == "float32":
@@ -230,23 +231,51 @@ func (s *state) deriveDtype(m *modelConfig) error {
 // (CONTEXT_LENGTH_KEYS).
 var contextKeys = []string{"max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings"}
 
-// deriveContext is _derive_context_length.
-func (s *state) deriveContext(m *modelConfig, o modelOptions) error {
-	factor := 1.0
-	if r := m.text.Obj("rope_scaling"); r != nil {
-		if f, ok := r.Float("factor"); ok && !r.Has("original_max_position_embeddings") && r.Text("rope_type") != "llama3" {
-			factor = f
-		}
+// ropeByLayer are model types whose rope parameters transformers keeps by kind
+// of layer from 5.0 on, so that their factor is not seen
+// (configuration_*.py of 5.19.0).
+var ropeByLayer = []string{
+	"gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "modernbert", "modernbert-decoder",
+	"t5gemma2_text", "laguna", "mellum", "mimo_v2_flash", "olmo3", "embedding_gemma2_text", "diffusion_gemma_text",
+}
+
+// ropeFactor is what get_context_length multiplies the trained length with.
+func (s *state) ropeFactor(m *modelConfig) float64 {
+	r := m.text.Obj("rope_scaling")
+	five := s.transformersSince("5.0.0")
+	if five && r == nil {
+		r = m.text.Obj("rope_parameters")
 	}
+	kind := r.Text("rope_type")
+	if five && kind == "" {
+		kind = r.Text("type")
+	}
+	f, ok := r.Float("factor")
+	switch {
+	case !ok, r.Has("original_max_position_embeddings"), kind == "llama3":
+		return 1
+	case five && (kind == "yarn" || kind == "longrope"): // transformers adds the original length
+		return 1
+	case five && slices.Contains(ropeByLayer, m.text.Text("model_type")):
+		return 1
+	}
+	return f
+}
+
+// deriveContext is _derive_context_length.
+func (s *state) deriveContext(m *modelConfig) error {
 	derived := 2048
 	for _, k := range contextKeys {
 		if n, ok := m.text.Int(k); ok {
-			derived = int(factor * float64(n))
+			derived = int(s.ropeFactor(m) * float64(n))
 			break
 		}
 	}
 	m.contextLen = derived
 	if s.Nil("context_length") {
+		if m.arch == "EmbeddingGemma2Model" && s.since(r0523) {
+			m.contextLen = min(derived, 8192)
+		}
 		return nil
 	}
 	asked := s.Int("context_length")
@@ -255,7 +284,7 @@ func (s *state) deriveContext(m *modelConfig, o modelOptions) error {
 		return nil
 	}
 	who := "User-specified"
-	if o.draft {
+	if m.draft {
 		who = "Target model's"
 	}
 	text := fmt.Sprintf("Warning: %s context_length (%d) is greater than the derived context_length (%d). "+
@@ -264,56 +293,104 @@ func (s *state) deriveContext(m *modelConfig, o modelOptions) error {
 		return valueError("%s To allow overriding this maximum, set the env var SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1", text)
 	}
 	s.warn("%s", text)
+	if m.draft && s.since(r0506) {
+		s.warn("Overriding the draft model's max_position_embeddings to %d.", asked)
+	}
 	return nil
-}
-
-// mlaArchs have multi-head latent attention.
-var mlaArchs = map[string]bool{
-	"DeepseekV2ForCausalLM": true, "DeepseekV32ForCausalLM": true, "DeepseekV3ForCausalLM": true,
-	"DeepseekV3ForCausalLMNextN": true, "Glm4MoeLiteForCausalLM": true, "GlmMoeDsaForCausalLM": true,
-	"LongcatFlashForCausalLM": true, "LongcatFlashForCausalLMNextN": true, "DotsVLMForCausalLM": true,
-	"MistralLarge3ForCausalLM": true, "PixtralForConditionalGeneration": true,
-	"MistralLarge3ForCausalLMEagle": true, "KimiK25ForConditionalGeneration": true,
-	"MiniCPM3ForCausalLM": true, "KimiVLForConditionalGeneration": true, "KimiLinearForCausalLM": true,
-	"BailingMoeV2_5ForCausalLM": true, "BailingMoeForCausalLMNextN": true,
 }
 
 // deriveShapes is _derive_model_shapes.
 func (s *state) deriveShapes(m *modelConfig) {
-	m.mla = mlaArchs[m.arch]
-	if m.arch == "DeepseekVL2ForCausalLM" {
+	m.mla = mlaArchs.has(s.r, m.archs...)
+	switch {
+	case slices.Contains(m.archs, "DeepseekVL2ForCausalLM"):
 		use, ok := m.text.Bool("use_mla")
 		m.mla = use || !ok
+	case slices.Contains(m.archs, "PixtralForConditionalGeneration") && s.since(r0512),
+		slices.Contains(m.archs, "BailingMoeForCausalLMNextN") && s.since(r0523):
+		m.mla = m.text.Has("kv_lora_rank")
 	}
+	m.ssm = s.since(r0523) && (slices.Contains(m.archs, "Mamba2ForCausalLM") ||
+		slices.Contains(m.archs, "FalconMambaForCausalLM") || slices.Contains(m.archs, "MambaForCausalLM"))
 	m.layers = m.text.IntOr("num_hidden_layers", 0)
 	m.attnLayers = m.layers
-	if m.arch == "LongcatFlashForCausalLM" {
+	switch {
+	case slices.Contains(m.archs, "LongcatFlashForCausalLM"):
 		m.attnLayers = 2 * m.layers
+	case slices.Contains(m.archs, "IQuestLoopCoderForCausalLM") && s.since(r0508):
+		m.attnLayers = m.layers * m.text.IntOr("loop_num", 1)
+	case slices.Contains(m.archs, "NanbeigeForCausalLM") && s.since(r0523):
+		m.attnLayers = m.layers * m.text.IntOr("num_loops", 1)
+	case slices.Contains(m.archs, "WhisperForConditionalGeneration") && s.since(r0510):
+		m.attnLayers = m.text.IntOr("encoder_layers", 0) + 2*m.text.IntOr("decoder_layers", m.layers)
 	}
-	for _, k := range []string{"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups", "num_attention_heads"} {
+	m.kvHeads = s.totalKVHeads(m)
+}
+
+// totalKVHeads is get_total_num_kv_heads.
+func (s *state) totalKVHeads(m *modelConfig) int {
+	newer, _ := m.hf.Bool("new_decoder_architecture")
+	if one, _ := m.text.Bool("multi_query"); one && !newer {
+		return 1
+	}
+	if m.modelType == "dbrx" || m.modelType == "mpt" {
+		return m.hf.Obj("attn_config").IntOr("kv_n_heads", m.hf.IntOr("num_attention_heads", 0))
+	}
+	for _, k := range []string{"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"} {
 		if n, ok := m.text.Int(k); ok {
-			m.kvHeads = n
-			break
+			return n
 		}
 	}
+	if m.ssm {
+		return 0
+	}
+	return m.text.IntOr("num_attention_heads", 0)
 }
 
-// deriveHybrid is _derive_hybrid_model.
+// deriveHybrid is _derive_hybrid_model; up to 0.5.6 is_hybrid_model.
 func (s *state) deriveHybrid(m *modelConfig) {
-	switch m.arch {
-	case "Llama4ForConditionalGeneration", "GptOssForCausalLM", "MiMoV2FlashForCausalLM", "MiMoV2MTP", "Step3p5ForCausalLM", "Step3p5MTP":
-		m.hybridSWA = !s.Bool("disable_hybrid_swa_memory")
+	if !s.since(r0508) {
+		chunk, ok := m.text.Int("attention_chunk_size")
+		if r := s.Float("hybrid_kvcache_ratio"); r > 0 && m.arch == "Llama4ForConditionalGeneration" && ok && s.Int("context_length") > chunk {
+			m.hybridRatio = r
+		}
+		return
+	}
+	window, _ := m.text.Int("sliding_window")
+	opted, _ := m.text.Bool("is_hybrid_swa")
+	switch {
+	case slices.Contains(m.archs, "BeamForCausalLM") && s.since(r0523):
+		m.hybridSWA = slices.Contains(m.text.Strings("layer_types"), "sliding_attention")
+	case slices.Contains(m.archs, "LagunaForCausalLM") && s.since(r0515) && window == 0:
+	default:
+		m.hybridSWA = hybridSWAArchs.has(s.r, m.archs...) || opted && s.since(r0515)
+	}
+	m.hybridSWA = m.hybridSWA && !s.Bool("disable_hybrid_swa_memory")
+	if m.hybridSWA && (s.r == r0512 || s.r == r0515) {
+		s.info("Hybrid swa model: self.hf_config.architectures=%s", pyList(m.archs))
 	}
 }
 
-// verifyTransformers is _verify_transformers_version.
-func (s *state) verifyTransformers(m *modelConfig) {
-	if s.r == r0509 && s.transformersSince("5.0.0") {
+// verifyTransformers is _verify_transformers_version (0.5.8 to 0.5.12): GLM-4.6V
+// needs the library's version 5, and two releases warn of it for all others.
+func (s *state) verifyTransformers(m *modelConfig) error {
+	if !s.since(r0508) || s.since(r0515) {
+		return nil
+	}
+	five := s.transformersSince("5.0.0")
+	needs := strings.Contains(strings.ToLower(s.Str("model_path")), "glm-4.6v") ||
+		m.hf.Obj("vision_config").Text("model_type") == "glm4v_moe_vision"
+	switch {
+	case needs && !five:
+		return valueError("Transformers version %s is not supported for model %s or model type %s. Please upgrade transformers to >= 5.0.0.",
+			s.transformers(), s.Str("model_path"), m.modelType)
+	case five && !needs && !s.since(r0510):
 		s.warn("Transformers version %s is used for model type %s. "+
 			"If you experience issues related to RoPE parameters, "+
 			"they may be due to incompatibilities between Transformers >=5.0.0 and some models. "+
-			"You can try downgrading to transformers==4.57.1 as a workaround.", s.deps["transformers"], m.modelType)
+			"You can try downgrading to transformers==4.57.1 as a workaround.", s.transformers(), m.modelType)
 	}
+	return nil
 }
 
 // quantMethod is get_quantization_config: the method named in config.json.
@@ -322,11 +399,14 @@ func (m *modelConfig) quantMethod() string {
 }
 
 // dsa is is_deepseek_nsa: DeepSeek's sparse attention.
-func (s *state) dsa(m *modelConfig) bool { return dsaArchs[m.arch] && m.hf.Has("index_topk") }
+func (s *state) dsa(m *modelConfig) bool {
+	return dsaArchs.has(s.r, m.arch) && m.hf.Has("index_topk")
+}
 
-var dsaArchs = map[string]bool{
-	"DeepseekV3ForCausalLM": true, "DeepseekV32ForCausalLM": true, "DeepseekV3ForCausalLMNextN": true,
-	"MistralLarge3ForCausalLM": true, "PixtralForConditionalGeneration": true, "GlmMoeDsaForCausalLM": true,
+// dsaText asks the same of the configuration of the language model.
+func (s *state) dsaText(m *modelConfig) bool {
+	archs := m.text.Strings("architectures")
+	return len(archs) > 0 && dsaArchs.has(s.r, archs[0]) && m.text.Has("index_topk")
 }
 
 // heads is get_num_kv_heads: KV heads of one rank.

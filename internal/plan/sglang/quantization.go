@@ -7,215 +7,267 @@ import (
 	"shakedown/internal/hfconfig"
 )
 
-var quantMethodLists = [...]string{
-	r0502: `fp8 blockwise_int8 modelopt modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin gptq gptq_marlin moe_wna16
-		compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark`,
-	r0506: `fp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin gguf gptq gptq_marlin
-		moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim`,
-	r0508: `fp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf gptq
-		gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim
-		quark_int4fp8_moe`,
-	r0509: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf
-		gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark auto-round modelslim
-		quark_int4fp8_moe`,
-	r0510: methods0510,
-	r0512: methods0510,
-	r0515: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed w8a8_int8 w8a8_fp8 awq
-		awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8
-		quark quark_mxfp4 auto-round auto-round-int8 modelslim quark_int4fp8_moe mxfp_w4a8`,
-	r0518: `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed w8a8_int8 w8a8_fp8 awq
-		awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors w4afp8 petit_nvfp4 quark quark_mxfp4
-		auto-round auto-round-int8 modelslim quark_int4fp8_moe humming mxfp_w4a8`,
-	r0523: `fp8 mxfp8 minimax_m3_nvfp4 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 nvfp4_online modelopt_mixed
-		w8a8_int8 w8a8_fp8 awq awq_marlin bitsandbytes gguf gptq_marlin moe_wna16 compressed-tensors w4afp8 petit_nvfp4
-		quark quark_mxfp4 auto-round auto-round-int8 modelslim quark_int4fp8_moe humming mxfp_w4a8`,
-}
-
-const methods0510 = `fp8 mxfp8 blockwise_int8 modelopt modelopt_fp8 modelopt_fp4 modelopt_mixed w8a8_int8 w8a8_fp8 awq
-	awq_marlin bitsandbytes gguf gptq gptq_marlin moe_wna16 compressed-tensors qoq w4afp8 petit_nvfp4 fbgemm_fp8 quark
-	auto-round modelslim quark_int4fp8_moe`
-
-// quantMethods is QUANTIZATION_METHODS in its order
-// (sglang/srt/layers/quantization/__init__.py).
+// quantMethods is QUANTIZATION_METHODS in its order, as an NVIDIA or AMD GPU
+// has it (sglang/srt/layers/quantization/__init__.py).
 func (s *state) quantMethods() []string {
-	methods := strings.Fields(quantMethodLists[s.r])
-	if s.gpu.cuda() || strings.HasPrefix(s.gpu.gfx, "gfx95") {
-		methods = append(methods, "mxfp4")
+	mxfp4 := s.gpu.cuda() || strings.HasPrefix(s.gpu.gfx, "gfx95")
+	var out []string
+	for _, q := range quantClasses {
+		if q.in(s.r) && (q.name != "mxfp4" || mxfp4) && (q.name != "quark" || mxfp4 || s.since(r0506)) {
+			out = append(out, q.name)
+		}
 	}
-	return methods
+	return out
 }
 
-// rocmMethods run on AMD GPUs.
-func (s *state) rocmMethods() []string {
-	return strings.Fields(`awq gptq fp8 compressed_tensors compressed-tensors fbgemm_fp8 w8a8_fp8 petit_nvfp4 quark mxfp4
-		auto-round quark_int4fp8_moe`)
-}
-
-// optimisedMethods are those that SGLang does not call slow.
-func (s *state) optimisedMethods() []string {
-	mixed := ""
-	if s.since(r0510) {
-		mixed = " modelopt_mixed"
+// compatible says whether a checkpoint whose files name one method may be
+// loaded with another one (compatible_quantization_methods).
+func (s *state) compatible(asked, method string) bool {
+	switch asked {
+	case "modelopt_fp4":
+		return method == "modelopt" || method == "fp8" && s.since(r0518)
+	case "petit_nvfp4":
+		return method == "modelopt"
+	case "modelopt_fp8":
+		return method == "modelopt" && s.since(r0506)
+	case "modelopt_mixed":
+		return method == "modelopt" && s.since(r0510)
+	case "w8a8_int8", "w8a8_fp8":
+		return method == "compressed-tensors" || method == "compressed_tensors"
+	case "auto-round-int8":
+		return (method == "compressed-tensors" || method == "compressed_tensors") && s.since(r0515)
+	case "nvfp4_online":
+		return method == "fp8" && s.since(r0515) || method == "modelopt_fp8" && s.since(r0518)
+	case "minimax_m3_nvfp4":
+		return method == "mxfp8" && s.since(r0523)
 	}
-	return strings.Fields(mixed + ` fp8 marlin modelopt_fp8 modelopt_fp4 gptq_marlin_24 gptq_marlin awq_marlin fbgemm_fp8
-		compressed_tensors compressed-tensors experts_int8 w8a8_int8 w8a8_fp8 moe_wna16 qoq w4afp8 petit_nvfp4 quark
-		modelslim`)
+	return false
 }
 
-// compatibleMethods are methods that a checkpoint of another name may be
-// loaded with.
-var compatibleMethods = map[string][]string{
-	"modelopt_fp8":   {"modelopt"},
-	"modelopt_fp4":   {"modelopt"},
-	"modelopt_mixed": {"modelopt"},
-	"petit_nvfp4":    {"modelopt"},
-	"w8a8_int8":      {"compressed-tensors", "compressed_tensors"},
-	"w8a8_fp8":       {"compressed-tensors", "compressed_tensors"},
-}
+// requantizes are methods that take a quantised checkpoint into another format
+// while loading (REQUANTIZATION_METHODS).
+func (s *state) requantizes(method string) bool { return method == "quark_mxfp4" && s.since(r0518) }
 
-// quantConfigOf is _parse_quant_hf_config: the quantisation that the
-// checkpoint's files describe, or nil.
-func (s *state) quantConfigOf(hf attrs, model *hfconfig.Model) attrs {
-	if q := hf.Obj("quantization_config"); q != nil {
-		if q.Has("quant_method") && !(s.since(r0510) && q.Text("quant_method") == "modelopt") {
+// parseQuantConfig is _parse_quant_hf_config: the quantisation that the
+// checkpoint's files describe, or nil. What it adds to that of config.json is
+// seen by whoever reads config.json afterwards.
+func (s *state) parseQuantConfig(m *modelConfig, model *hfconfig.Model) attrs {
+	if q := m.hf.Obj("quantization_config"); q != nil {
+		named := q.Has("quant_method") && !(s.since(r0510) && q.Text("quant_method") == "modelopt")
+		if named || !s.since(r0509) {
 			return q
 		}
-		out := make(attrs, len(q)+1)
+		more := s.parseModelopt(m, q)
+		if more == nil {
+			return q
+		}
+		out := make(attrs, len(q)+len(more))
 		for k, v := range q {
 			out[k] = v
 		}
-		if method := s.modeloptMethod(q, hf); method != "" {
-			out["quant_method"] = method
+		for k, v := range more {
+			out[k] = v
 		}
-		hf["quantization_config"] = out // as SGLang does
+		m.hf["quantization_config"] = out
 		return out
 	}
-	if q := hf.Obj("compression_config"); q != nil {
+	if q := m.hf.Obj("compression_config"); q != nil {
 		return q
 	}
-	if q := model.HFQuant.Obj("quantization"); q != nil {
-		if method := s.modeloptMethod(q, hf); method != "" {
-			out := attrs{"quant_method": method}
-			if s.since(r0510) {
-				out["quant_algo"] = q["quant_algo"]
-			}
-			return out
-		}
+	q := model.HFQuant.Obj("quantization")
+	if s.since(r0523) && q == nil {
+		q = model.HFQuant
+	} else if inner := q.Obj("quantization"); s.since(r0523) && inner != nil {
+		q = inner
 	}
-	return nil
+	if q == nil {
+		return nil
+	}
+	return s.parseModelopt(m, q)
 }
 
-// modeloptMethod is _parse_modelopt_quant_config.
-func (s *state) modeloptMethod(q, hf attrs) string {
+// parseModelopt is _parse_modelopt_quant_config: the method behind the
+// algorithm that ModelOpt names, or nil.
+func (s *state) parseModelopt(m *modelConfig, q attrs) attrs {
 	algo := q.Text("quant_algo")
-	nemotron := hf.Text("model_type") == "nemotron_h" || slices.ContainsFunc(hf.Strings("architectures"), func(a string) bool { return strings.HasPrefix(a, "NemotronH") })
+	method := ""
 	switch {
-	case algo == "MIXED_PRECISION" && s.since(r0510) && nemotron:
-		return "modelopt_mixed"
 	case algo == "MIXED_PRECISION":
-		return "w4afp8"
+		method = "w4afp8"
+		if s.mixedModelopt(m, q) {
+			method = "modelopt_mixed"
+		}
+	case !s.since(r0506):
+		method = "modelopt"
 	case strings.Contains(algo, "FP4"):
-		return "modelopt_fp4"
-	case strings.Contains(algo, "FP8"):
-		return "modelopt_fp8"
+		method = "modelopt_fp4"
+	case algo == "MXFP8" && s.since(r0518):
+		return s.mxfp8Config(q)
+	case algo == "FP8", strings.Contains(algo, "FP8") && !s.since(r0518):
+		method = "modelopt_fp8"
+	default:
+		return nil
 	}
-	return ""
+	out := attrs{"quant_method": method}
+	if s.since(r0510) {
+		out["quant_algo"] = algo
+	}
+	return out
+}
+
+// mixedModelopt says whether a checkpoint of mixed precision is ModelOpt's own
+// mixture rather than W4AFP8.
+func (s *state) mixedModelopt(m *modelConfig, q attrs) bool {
+	switch {
+	case s.since(r0515):
+		for _, v := range q.Obj("quantized_layers") {
+			layer, _ := v.(attrs)
+			switch strings.ToUpper(layer.Text("quant_algo")) {
+			case "NVFP4", "W4A16_NVFP4":
+				return true
+			}
+		}
+	case s.since(r0510):
+		if m.modelType == "nemotron_h" {
+			return true
+		}
+		return slices.ContainsFunc(m.hf.Strings("architectures"), func(a string) bool { return strings.HasPrefix(a, "NemotronH") })
+	}
+	return false
+}
+
+func (s *state) mxfp8Config(q attrs) attrs {
+	out := attrs{"quant_method": "mxfp8", "quant_algo": "MXFP8", "activation_scheme": "dynamic", "scale_fmt": "ue8m0"}
+	kv := q["kv_cache_quant_algo"]
+	if kv == nil && floatScheme(q["kv_cache_scheme"], 8) {
+		kv = "FP8"
+	}
+	if kv != nil {
+		out["kv_cache_quant_algo"] = kv
+	}
+	return out
+}
+
+// floatScheme says whether a KV scheme is floating point with so many bits.
+func floatScheme(v any, bits int) bool {
+	scheme, _ := v.(attrs)
+	n, _ := scheme.Int("num_bits")
+	return scheme.Text("type") == "float" && n == bits
 }
 
 // verifyQuantization is _verify_quantization: it joins the method that was
 // asked for with the one that the checkpoint names.
 func (s *state) verifyQuantization(m *modelConfig, o modelOptions) error {
 	asked := "quantization"
-	if o.draft {
+	if o.draft && s.since(r0508) {
 		asked = "speculative_draft_model_quantization"
 	}
 	m.quantization = strings.ToLower(s.Str(asked))
-	m.quantConfig = s.quantConfigOf(m.hf, o.model)
+	m.quantConfig = s.parseQuantConfig(m, o.model)
 	if q := m.quantConfig; q != nil {
-		if err := s.matchQuantization(m, q, o); err != nil {
+		if err := s.matchQuantization(m, q); err != nil {
 			return err
 		}
 	}
 	if m.quantization == "" {
 		return nil
 	}
-	if !slices.Contains(s.quantMethods(), m.quantization) {
-		return valueError("Unknown quantization method: %s. Must be one of %s.", m.quantization, pyList(s.quantMethods()))
+	if methods := s.quantMethods(); !slices.Contains(methods, m.quantization) {
+		return valueError("Unknown quantization method: %s. Must be one of %s.", m.quantization, pyList(methods))
 	}
-	if s.gpu.hip && !slices.Contains(s.rocmMethods(), m.quantization) {
+	if s.gpu.hip && !rocmMethods.has(s.r, m.quantization) {
 		return valueError("%s quantization is currently not supported in ROCm.", m.quantization)
 	}
-	if !slices.Contains(s.optimisedMethods(), m.quantization) && !(m.quantization == "mxfp4" && s.gpu.sm100()) {
+	fast := optimisedMethods.has(s.r, m.quantization) || s.gpu.sm100() &&
+		(m.quantization == "mxfp4" && s.since(r0509) || m.quantization == "mxfp8" && s.since(r0512))
+	if !fast {
 		s.warn("%s quantization is not fully optimized yet. The speed can be slower than non-quantized models.", m.quantization)
 	}
 	return nil
 }
 
-func (s *state) matchQuantization(m *modelConfig, q attrs, o modelOptions) error {
+func (s *state) matchQuantization(m *modelConfig, q attrs) error {
 	method := q.Text("quant_method")
 	if !q.Has("quant_method") {
 		method = m.quantization
 	}
 	method = strings.ToLower(method)
-	if other := s.overrideMethod(q, m.quantization); other != "" {
-		method, m.quantization = other, other
+	// A draft of its own may be quantised online although the checkpoint is.
+	keep := m.draft && m.quantization == "nvfp4_online" && s.since(r0518) &&
+		(method == "modelopt_fp4" || method == "modelopt_mixed" && s.since(r0523))
+	if !keep && !s.requantizes(m.quantization) {
+		if other := s.overrideMethod(q, m.quantization); other != "" {
+			method, m.quantization = other, other
+		}
 	}
 	switch {
 	case m.quantization == "":
 		m.quantization = method
 	case m.quantization == method:
-	case slices.Contains(compatibleMethods[m.quantization], method):
-		s.info("Using CLI-specified quantization (%s) which is compatible with HF config quant_method (%s).", m.quantization, method)
-	case o.draft:
-		s.info("Draft model quantization (%s) differs from main model quantization (%s). Using draft model's detected quantization: %s", method, m.quantization, method)
-		m.quantization = method
+	case m.draft && s.r == r0506:
+		s.draftQuantization(m, method)
+	case keep || s.compatible(m.quantization, method):
+		if s.since(r0508) {
+			s.info("Using CLI-specified quantization (%s) which is compatible with HF config quant_method (%s).", m.quantization, method)
+		}
+	case m.draft && s.since(r0506):
+		s.draftQuantization(m, method)
+	case s.requantizes(m.quantization):
+		s.info("Requantizing from quant_method='%s' to the requested online quantization='%s'. Beware that requantization may incur a loss in accuracy, the requantized model should be re-validated/re-evaluated. More details at https://docs.sglang.io/advanced_features/quantization.html#online-quantization.", method, m.quantization)
 	default:
 		return valueError("Quantization method specified in the model config (%s) does not match the quantization method specified in the `quantization` argument (%s).", method, m.quantization)
 	}
 	m.ue8m0 = q.Text("scale_fmt") == "ue8m0"
-	if _, ue8m0 := s.deepGEMM(); ue8m0 && !m.ue8m0 {
+	if _, ue8m0 := s.deepGEMM(); ue8m0 && !m.ue8m0 && s.since(r0508) && !s.since(r0518) && !(m.quantization == "mxfp8" && s.since(r0515)) {
 		s.warn("DeepGemm is enabled but the scale_fmt of checkpoint is not ue8m0. This might cause accuracy degradation on Blackwell.")
 	}
 	return nil
 }
 
+// draftQuantization takes the method of a draft's own files.
+func (s *state) draftQuantization(m *modelConfig, method string) {
+	s.info("Draft model quantization (%s) differs from main model quantization (%s). Using draft model's detected quantization: %s", method, m.quantization, method)
+	m.quantization = method
+}
+
 // overrideMethod asks the methods, in their order, whether one of them takes
 // the checkpoint over (override_quantization_method).
 func (s *state) overrideMethod(q attrs, asked string) string {
-	for _, method := range s.quantMethods() {
-		if other := s.override(method, q, asked); other != "" {
-			return other
-		}
+	method := strings.ToLower(q.Text("quant_method"))
+	if other := s.modeloptOverride(q, asked); other != "" {
+		return other
+	}
+	if s.since(r0510) && q.Text("quant_method") == "modelopt_mixed" {
+		return "modelopt_mixed"
+	}
+	if other := s.marlin("awq", q, asked, s.awqMarlin(q)); other != "" {
+		return other
+	}
+	if other := s.marlin("gptq", q, asked, s.gptqMarlin(q)); other != "" {
+		return other
+	}
+	switch {
+	case asked == "moe_wna16" && s.wna16(q):
+		return "moe_wna16"
+	case s.gpu.hip && method == "modelopt":
+		return "petit_nvfp4"
+	case asked == "humming" && s.since(r0518) && method != "mxfp4":
+		return "humming"
 	}
 	return ""
 }
 
-func (s *state) override(method string, q attrs, asked string) string {
-	switch method {
-	case "modelopt", "modelopt_fp8", "modelopt_fp4":
-		return modeloptOverride(q, asked)
-	case "awq_marlin":
-		return s.marlin("awq", q, asked, s.awqMarlin(q))
-	case "gptq_marlin":
-		return s.marlin("gptq", q, asked, s.gptqMarlin(q))
-	case "moe_wna16":
-		if asked == "moe_wna16" && s.wna16(q) {
-			return "moe_wna16"
-		}
-	case "petit_nvfp4":
-		if s.gpu.hip && strings.ToLower(q.Text("quant_method")) == "modelopt" {
-			return "petit_nvfp4"
-		}
+// modeloptOverride is _modelopt_override_quantization_method (from 0.5.6 on).
+func (s *state) modeloptOverride(q attrs, asked string) string {
+	if !s.since(r0506) || s.since(r0518) && asked == "nvfp4_online" {
+		return ""
 	}
-	return ""
-}
-
-// modeloptOverride is _modelopt_override_quantization_method.
-func modeloptOverride(q attrs, asked string) string {
 	algo := strings.ToUpper(q.Text("quant_algo"))
 	if asked == "modelopt" {
 		switch {
-		case strings.Contains(algo, "FP8"):
+		case algo == "MXFP8" && s.since(r0518):
+			return "mxfp8"
+		case algo == "FP8", strings.Contains(algo, "FP8") && !s.since(r0518):
 			return "modelopt_fp8"
 		case strings.Contains(algo, "FP4"):
 			return "modelopt_fp4"
@@ -243,7 +295,8 @@ func (s *state) marlin(base string, q attrs, asked string, can bool) string {
 	return ""
 }
 
-// marlinGroups are the group sizes that Marlin kernels have.
+// marlinGroups are the group sizes that Marlin kernels have
+// (sglang/srt/layers/quantization/marlin_utils.py).
 var marlinGroups = []int{-1, 32, 64, 128}
 
 // marlinKernel says whether Marlin kernels take a checkpoint's group size. The
@@ -277,15 +330,6 @@ func (s *state) wna16(q attrs) bool {
 		return bits == 4 && s.gpu.sm() >= 75
 	}
 	return false
-}
-
-// deepGEMM says whether DeepGEMM is on, and whether its scales are UE8M0
-// (sglang/srt/layers/deep_gemm_wrapper/configurer.py).
-func (s *state) deepGEMM() (on, ue8m0 bool) {
-	if s.gpu.sm() < 90 || s.gpu.hip || !s.envSwitch("SGLANG_ENABLE_JIT_DEEPGEMM", true) {
-		return false, false
-	}
-	return true, s.gpu.blackwell()
 }
 
 // pyList prints texts as Python prints a list.
