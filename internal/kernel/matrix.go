@@ -11,6 +11,7 @@ import (
 // are; it holds no decoded copy. A Matrix may be used by several goroutines.
 type Matrix struct {
 	rows, cols int
+	first      int // row of the weights that is row 0 here
 	kind       string
 	weights    weights
 }
@@ -18,9 +19,9 @@ type Matrix struct {
 // weights decodes parts of rows. It is the only thing that a format must supply;
 // what else it implements (the fused interfaces of product.go) makes it faster.
 type weights interface {
-	// decode writes the weights of row from column col on; col is a multiple of
-	// segment.
-	decode(dst []float32, row, col int)
+	// decode writes the weights of row from column col on, at most segment of
+	// them; col is a multiple of segment.
+	decode(s *scratch, dst []float32, row, col int)
 }
 
 // segment is the number of columns that are decoded at a time: a multiple of
@@ -42,8 +43,10 @@ func (m *Matrix) Row(i int, dst []float32) {
 	if i < 0 || i >= m.rows || len(dst) != m.cols {
 		panic(fmt.Sprintf("kernel: row %d into %d values of a %d x %d matrix", i, len(dst), m.rows, m.cols))
 	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for c := 0; c < m.cols; c += segment {
-		m.weights.decode(dst[c:min(c+segment, m.cols)], i, c)
+		m.weights.decode(s, dst[c:min(c+segment, m.cols)], m.first+i, c)
 	}
 }
 
@@ -53,28 +56,9 @@ func (m *Matrix) Slice(lo, hi int) *Matrix {
 		panic(fmt.Sprintf("kernel: rows [%d, %d) of %d", lo, hi, m.rows))
 	}
 	s := *m
-	s.rows = hi - lo
-	s.weights = shifted(m.weights, lo)
+	s.rows, s.first = hi-lo, m.first+lo
 	return &s
 }
-
-// shiftedRows is a matrix without its first rows.
-type shiftedRows struct {
-	weights
-	by int
-}
-
-func shifted(w weights, by int) weights {
-	if by == 0 {
-		return w
-	}
-	if s, ok := w.(shiftedRows); ok {
-		return shiftedRows{s.weights, s.by + by}
-	}
-	return shiftedRows{w, by}
-}
-
-func (s shiftedRows) decode(dst []float32, row, col int) { s.weights.decode(dst, row+s.by, col) }
 
 func wantBytes(what string, have, want int) error {
 	if have != want {
@@ -100,7 +84,7 @@ func FromFloats(values []float32, rows, cols int) (*Matrix, error) {
 	if len(values) != rows*cols {
 		return nil, fmt.Errorf("f32 weights: %d values, %d x %d expected", len(values), rows, cols)
 	}
-	return &Matrix{rows, cols, "f32", floats{values, cols}}, nil
+	return &Matrix{rows: rows, cols: cols, kind: "f32", weights: floats{values, cols}}, nil
 }
 
 type floats struct {
@@ -108,7 +92,7 @@ type floats struct {
 	cols   int
 }
 
-func (w floats) decode(dst []float32, row, col int) { copy(dst, w.values[row*w.cols+col:]) }
+func (w floats) decode(_ *scratch, dst []float32, row, col int) { copy(dst, w.values[row*w.cols+col:]) }
 
 // Dense makes a matrix of unscaled elements, little-endian: GGUFF32, GGUFF16 or
 // GGUFBF16 name the element format, or one of the block formats of GGUF.
@@ -126,9 +110,16 @@ func Dense(t numfmt.GGUF, data []byte, rows, cols int) (*Matrix, error) {
 	if err := wantBytes(t.String()+" weights", len(data), rows*(cols/values)*bytes); err != nil {
 		return nil, err
 	}
-	return &Matrix{rows, cols, t.String(), blocks{t, data, cols / values * bytes, values, bytes}}, nil
+	m := &Matrix{rows: rows, cols: cols, kind: t.String()}
+	if t == numfmt.GGUFBF16 || t == numfmt.GGUFF16 {
+		m.weights = halves{t, data, 2 * cols}
+	} else {
+		m.weights = blocks{t, data, cols / values * bytes, values, bytes}
+	}
+	return m, nil
 }
 
+// blocks are the block formats of GGUF, and F32.
 type blocks struct {
 	t             numfmt.GGUF
 	data          []byte
@@ -136,8 +127,45 @@ type blocks struct {
 	values, bytes int // of a block
 }
 
-func (w blocks) decode(dst []float32, row, col int) {
+func (w blocks) decode(_ *scratch, dst []float32, row, col int) {
 	w.t.Decode(dst, w.data[row*w.stride+col/w.values*w.bytes:])
+}
+
+// halves are BF16 or F16.
+type halves struct {
+	t      numfmt.GGUF
+	data   []byte
+	stride int
+}
+
+func (w halves) decode(_ *scratch, dst []float32, row, col int) {
+	src := w.data[row*w.stride+2*col:]
+	whole := len(dst) &^ 15
+	arith.decode16(w.t, dst[:whole], src)
+	w.t.Decode(dst[whole:], src[2*whole:])
+}
+
+func (w halves) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+	whole := w.stride / 2 &^ 15
+	arith.dot16(w.t, acc, w.data[row*w.stride:], w.stride, x[:whole])
+	dotTail(acc, s, w, row, whole, w.stride/2, x)
+	return true
+}
+
+// dotTail adds the products of the last columns [from, to), fewer than 16, of four
+// rows.
+func dotTail(acc []lanes, s *scratch, w weights, row, from, to int, x []float32) {
+	if from == to {
+		return
+	}
+	clear(s.tile[:4*16])
+	var last [segment]float32
+	start := from / segment * segment
+	for r := range 4 {
+		w.decode(s, last[:to-start], row+r, start)
+		copy(s.tile[16*r:], last[from-start:to-start])
+	}
+	arith.dot4x1(acc, s.tile[:], 16, x[from:])
 }
 
 // Scales is a grid of scales over a matrix: one for every Rows x Cols block,
@@ -186,7 +214,7 @@ func FP8(f numfmt.FP8, codes []byte, rows, cols int, s Scales) (*Matrix, error) 
 	if err := s.check(rows, cols); err != nil {
 		return nil, fmt.Errorf("FP8 weights of %d x %d: %w", rows, cols, err)
 	}
-	return &Matrix{rows, cols, "fp8-" + f.String(), fp8{f, codes, cols, s, ceilDiv(cols, s.Cols)}}, nil
+	return &Matrix{rows: rows, cols: cols, kind: "fp8-" + f.String(), weights: fp8{f, codes, cols, s, ceilDiv(cols, s.Cols)}}, nil
 }
 
 type fp8 struct {
@@ -197,15 +225,62 @@ type fp8 struct {
 	gridCols int
 }
 
-func (w fp8) decode(dst []float32, row, col int) {
-	codes := w.codes[row*w.cols+col:]
+// toHalf is what the scale of a weight is multiplied by when its E4M3FN code is
+// read as binary16 (see fp8Half). The product of the two factors is exact, so that
+// the weight is rounded as ever, unless the scale leaves float32.
+const toHalf = 256
+
+// halfScale is the scale for arith.halfScaled; ok is false where it would overflow.
+func halfScale(scale float32) (s float32, ok bool) {
+	s = scale * toHalf
+	return s, scale-scale != 0 || s-s == 0
+}
+
+func (w fp8) decode(s *scratch, dst []float32, row, col int) {
+	codes := w.codes[row*w.cols+col:][:len(dst)]
 	scales := w.scales.Values[row/w.scales.Rows*w.gridCols:]
+	whole := len(dst) &^ 15
+	half := s.half[:whole]
+	fast := w.f == numfmt.E4M3FN && arith.fp8Half(half, codes)
 	for i := 0; i < len(dst); {
 		block := (col + i) / w.scales.Cols
 		end := min((block+1)*w.scales.Cols-col, len(dst))
+		scale, ok := halfScale(scales[block])
+		if ok && fast {
+			n := min(end, whole)
+			arith.halfScaled(dst[i:n], half[i:n], scale)
+			i = n
+		}
 		w.f.DecodeScaled(dst[i:end], codes[i:end], scales[block])
 		i = end
 	}
+}
+
+func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+	if w.f != numfmt.E4M3FN || w.scales.Cols < w.cols && segment%w.scales.Cols != 0 {
+		return false
+	}
+	run := min(w.scales.Cols, segment)
+	whole := w.cols &^ 15
+	for c := 0; c < whole; c += segment {
+		n := min(segment, whole-c)
+		for r := range 4 {
+			if !arith.fp8Half(s.half[r*segment:][:n], w.codes[(row+r)*w.cols+c:]) {
+				return false
+			}
+			grid := w.scales.Values[(row+r)/w.scales.Rows*w.gridCols:]
+			for i := 0; i < n; i += run {
+				scale, ok := halfScale(grid[(c+i)/w.scales.Cols])
+				if !ok {
+					return false
+				}
+				s.list[i/run*4+r] = scale
+			}
+		}
+		arith.halfDot(acc, s.half[:], segment, x[c:c+n], s.list[:], run)
+	}
+	dotTail(acc, s, w, row, whole, w.cols, x)
+	return true
 }
 
 // Global is the scale of a whole NVFP4 tensor, and how the file spells it.
@@ -258,19 +333,16 @@ func newNibbles(kind string, w *nibbles, rows, cols int) (*Matrix, error) {
 	if err := wantBytes(kind+" scales", len(w.scales), rows*cols/w.group); err != nil {
 		return nil, err
 	}
-	return &Matrix{rows, cols, kind, w}, nil
+	return &Matrix{rows: rows, cols: cols, kind: kind, weights: w}, nil
 }
 
-func (w *nibbles) decode(dst []float32, row, col int) {
-	codes := w.codes[(row*w.cols+col)/2:]
-	scales := w.scales[(row*w.cols+col)/w.group:]
-	for i := 0; i < len(dst); i += w.group {
-		s := w.scale[scales[i/w.group]]
-		for j := i; j < i+w.group; j += 2 {
-			b := codes[j/2]
-			dst[j], dst[j+1] = w.table[b&15]*s, w.table[b>>4]*s
-		}
+func (w *nibbles) decode(s *scratch, dst []float32, row, col int) {
+	first := row*w.cols + col
+	list := s.list[:len(dst)/w.group]
+	for i, c := range w.scales[first/w.group:][:len(list)] {
+		list[i] = w.scale[c]
 	}
+	arith.nibbles(dst, w.codes[first/2:], &w.table, list)
 }
 
 // MXFP8 makes a matrix of FP8 codes with an E8M0 scale for each 32 columns.
@@ -287,7 +359,7 @@ func MXFP8(f numfmt.FP8, codes, scales []byte, rows, cols int) (*Matrix, error) 
 	if err := wantBytes("mxfp8 scales", len(scales), rows*cols/numfmt.MXGroup); err != nil {
 		return nil, err
 	}
-	return &Matrix{rows, cols, "mxfp8", mxfp8{f, codes, scales, cols}}, nil
+	return &Matrix{rows: rows, cols: cols, kind: "mxfp8", weights: mxfp8{f, codes, scales, cols}}, nil
 }
 
 type mxfp8 struct {
@@ -296,9 +368,20 @@ type mxfp8 struct {
 	cols          int
 }
 
-func (w mxfp8) decode(dst []float32, row, col int) {
-	i := row*w.cols + col
-	numfmt.DecodeMXFP8(dst, w.f, w.codes[i:], w.scales[i/numfmt.MXGroup:])
+func (w mxfp8) decode(s *scratch, dst []float32, row, col int) {
+	first := row*w.cols + col
+	codes, scales := w.codes[first:], w.scales[first/numfmt.MXGroup:]
+	half := s.half[:len(dst)]
+	fast := w.f == numfmt.E4M3FN && arith.fp8Half(half, codes)
+	for i := 0; i < len(dst); i += numfmt.MXGroup {
+		end := i + numfmt.MXGroup
+		scale := numfmt.E8M0(scales[i/numfmt.MXGroup])
+		if factor, ok := halfScale(scale); ok && fast {
+			arith.halfScaled(dst[i:end], half[i:end], factor)
+		} else {
+			w.f.DecodeScaled(dst[i:end], codes[i:end], scale)
+		}
+	}
 }
 
 // Int4 makes a matrix of grouped four-bit integers: compressed-tensors directly,
@@ -317,6 +400,11 @@ func Int4(w *numfmt.Int4) (*Matrix, error) {
 	if len(w.Scales) != scales || w.Zeros != nil && len(w.Zeros) != scales {
 		return nil, fmt.Errorf("int4 weights: %d scales and %d zero points, %d rows x %d groups expected", len(w.Scales), len(w.Zeros), w.Rows, w.Groups())
 	}
+	for i, zero := range w.Zeros {
+		if zero > 16 {
+			return nil, fmt.Errorf("int4 weights: zero point %d of row %d, at most 16 expected", zero, i/w.Groups())
+		}
+	}
 	if w.GroupOf != nil {
 		if len(w.GroupOf) != w.Cols {
 			return nil, fmt.Errorf("int4 weights: groups given for %d of %d columns", len(w.GroupOf), w.Cols)
@@ -327,9 +415,42 @@ func Int4(w *numfmt.Int4) (*Matrix, error) {
 			}
 		}
 	}
-	return &Matrix{w.Rows, w.Cols, "int4", int4{w}}, nil
+	return &Matrix{rows: w.Rows, cols: w.Cols, kind: "int4", weights: newInt4(w)}, nil
 }
 
-type int4 struct{ m *numfmt.Int4 }
+type int4 struct {
+	m *numfmt.Int4
+	// tables holds, for every zero point, the values of the codes; GPTQ's zero
+	// points go up to 16.
+	tables [17][16]float32
+}
 
-func (w int4) decode(dst []float32, row, col int) { w.m.Decode(dst, row, col) }
+func newInt4(m *numfmt.Int4) *int4 {
+	w := &int4{m: m}
+	for zero := range w.tables {
+		for code := range w.tables[zero] {
+			w.tables[zero][code] = float32(code - zero)
+		}
+	}
+	return w
+}
+
+func (w *int4) decode(_ *scratch, dst []float32, row, col int) {
+	m := w.m
+	// Groups that are no multiple of 16, or out of order, go the slow way.
+	if m.GroupOf != nil || m.Group%16 != 0 || m.Cols%m.Group != 0 || segment%m.Group != 0 && m.Group%segment != 0 {
+		m.Decode(dst, row, col)
+		return
+	}
+	first := row*m.Groups() + col/m.Group
+	codes := m.Codes[(row*m.Cols+col)/2:]
+	run := min(m.Group, len(dst))
+	scales := m.Scales[first:][:ceilDiv(len(dst), m.Group)]
+	if m.Zeros == nil {
+		arith.nibbles(dst, codes, &w.tables[8], scales)
+		return
+	}
+	for g, zero := range m.Zeros[first:][:len(scales)] {
+		arith.nibbles(dst[g*run:][:run], codes[g*run/2:], &w.tables[zero], scales[g:g+1])
+	}
+}

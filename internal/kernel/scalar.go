@@ -1,5 +1,7 @@
 package kernel
 
+import "shakedown/internal/numfmt"
+
 // lanes are the partial sums of one dot product.
 type lanes [16]float32
 
@@ -17,11 +19,92 @@ func (a *lanes) sum() float32 {
 	return b[0] + b[1]
 }
 
-// dotLanes adds the products of a and b to the lanes, for any length; the first
-// element goes to lane 0.
-func dotLanes(acc *lanes, a, b []float32) {
-	b = b[:len(a)]
-	for i, v := range a {
-		acc[i&15] += float32(v * b[i])
+// add adds the products of a and b, for any length; the first element goes to
+// lane 0.
+func (a *lanes) add(w, x []float32) {
+	x = x[:len(w)]
+	for i, v := range w {
+		a[i&15] += float32(v * x[i])
+	}
+}
+
+// scalar is the normative arithmetic.
+type scalar struct{}
+
+func (scalar) name() string { return "scalar" }
+
+func (scalar) dot4x1(acc []lanes, w []float32, stride int, x []float32) {
+	for r := range 4 {
+		acc[r].add(w[r*stride:][:len(x)], x)
+	}
+}
+
+func (scalar) dot4x4(acc []lanes, w []float32, stride int, x []float32, xstride, n int) {
+	for r := range 4 {
+		for t := range 4 {
+			acc[4*r+t].add(w[r*stride:][:n], x[t*xstride:][:n])
+		}
+	}
+}
+
+func (scalar) sums(dst []float32, acc []lanes) {
+	for i := range dst {
+		dst[i] = acc[i].sum()
+	}
+}
+
+func (s scalar) dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []float32) {
+	var row [64]float32
+	for r := range 4 {
+		for c := 0; c < len(x); c += len(row) {
+			part := row[:min(len(row), len(x)-c)]
+			s.decode16(t, part, w[r*stride+2*c:])
+			acc[r].add(part, x[c:])
+		}
+	}
+}
+
+func (scalar) decode16(t numfmt.GGUF, dst []float32, src []byte) { t.Decode(dst, src) }
+
+func (scalar) fp8Half(dst []uint16, codes []byte) bool {
+	for i, c := range codes[:len(dst)] {
+		if c&0x7f == 0x7f {
+			return false
+		}
+		dst[i] = uint16(c)&0x80<<8 | uint16(c)&0x7f<<7
+	}
+	return true
+}
+
+func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
+	for i, c := range src[:len(dst)] {
+		dst[i] = numfmt.F16(c) * scale
+	}
+}
+
+func (s scalar) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int) {
+	var row [16]float32
+	for r := range 4 {
+		for c := 0; c < len(x); c += len(row) {
+			s.halfScaled(row[:], w[r*stride+c:], scales[c/run*4+r])
+			acc[r].add(row[:], x[c:])
+		}
+	}
+}
+
+func (scalar) nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32) {
+	group := len(dst) / len(scales)
+	for g, s := range scales {
+		for i := g * group; i < (g+1)*group; i += 2 {
+			b := codes[i/2]
+			dst[i], dst[i+1] = table[b&15]*s, table[b>>4]*s
+		}
+	}
+}
+
+func (scalar) addScaled(dst, x []float32, f float32) {
+	x = x[:len(dst)]
+	for i, v := range x {
+		dst[i] += float32(f * v)
 	}
 }

@@ -3,22 +3,23 @@ package kernel
 import "math"
 
 // Dot is the dot product of two vectors of the same length, in the order of the
-// package comment.
+// package comment. For many products with one vector, MulVec of FromFloats is
+// faster.
 func Dot(a, b []float32) float32 {
 	if len(a) != len(b) {
 		panic("kernel: Dot of vectors of different lengths")
 	}
 	var acc lanes
-	dotLanes(&acc, a, b)
+	acc.add(a, b)
 	return acc.sum()
 }
 
-// AddScaled adds f*x to dst, product and sum rounded.
+// AddScaled adds f*x to dst, of the same length; product and sum are rounded.
 func AddScaled(dst, x []float32, f float32) {
-	x = x[:len(dst)]
-	for i, v := range x {
-		dst[i] += float32(f * v)
+	if len(dst) != len(x) {
+		panic("kernel: AddScaled of vectors of different lengths")
 	}
+	arith.addScaled(dst, x, f)
 }
 
 // RMS is 1/sqrt(mean(x^2) + eps): the sum of squares is Dot(x, x), division,

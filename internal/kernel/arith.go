@@ -1,0 +1,45 @@
+package kernel
+
+import "shakedown/internal/numfmt"
+
+// arithmetic are the inner loops. Lengths of vectors are multiples of 16, and
+// acc, w and x are as long as the operation needs. stride counts elements.
+type arithmetic interface {
+	// name is what Implementation returns.
+	name() string
+	// dot4x1 adds to acc[r] the products of row r of w, 0 <= r < 4, with x.
+	dot4x1(acc []lanes, w []float32, stride int, x []float32)
+	// dot4x4 adds to acc[4*r+t] the products of row r of w with row t of x, both
+	// n long.
+	dot4x4(acc []lanes, w []float32, stride int, x []float32, xstride, n int)
+	// sums folds the lanes.
+	sums(dst []float32, acc []lanes)
+	// dot16 is dot4x1 with weights of 16 bits; stride counts bytes.
+	dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []float32)
+	// decode16 decodes BF16 or F16.
+	decode16(t numfmt.GGUF, dst []float32, src []byte)
+	// fp8Half decodes E4M3FN to binary16 of 2^-8 times the value; ok is false,
+	// and dst worthless, if there is a NaN.
+	fp8Half(dst []uint16, codes []byte) (ok bool)
+	// halfScaled decodes binary16 and multiplies by scale.
+	halfScaled(dst []float32, src []uint16, scale float32)
+	// halfDot is dot4x1 with weights that are binary16 times a scale: scales
+	// holds four, one for each row, for every run of columns.
+	halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int)
+	// nibbles decodes four-bit codes as table[code] times the scale of a group,
+	// of which there are len(scales) of equal length.
+	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)
+	// addScaled adds f*x to dst.
+	addScaled(dst, x []float32, f float32)
+}
+
+// implementations are those that this machine can run, the fastest last; the
+// first is the normative one.
+var implementations = append([]arithmetic{scalar{}}, assembly()...)
+
+// arith is the implementation in use.
+var arith = implementations[len(implementations)-1]
+
+// Implementation names the inner loops in use: "scalar", "avx2", "avx512" or
+// "neon". They differ in speed only.
+func Implementation() string { return arith.name() }

@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package kernel
+
+// assembly returns none: the scalar code runs.
+func assembly() []arithmetic { return nil }

@@ -1,0 +1,460 @@
+package main
+
+import "fmt"
+
+// amd64 writes every function twice, for AVX-512 (Z registers, 16 lanes) and for
+// AVX2 (Y registers, 8 lanes, so that 16 lanes take two).
+func amd64(u *unit) {
+	u.word("halfKeep", 0xbfffbfff)  // a 16-bit word without bit 14
+	u.word("byteOnes", 0x01010101)  // one in every byte
+	u.word("byteSigns", 0x80808080) // the highest bit of every byte
+	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
+		v.dot4x1(u)
+		v.dot4x4(u)
+		v.sums(u)
+		v.dot16(u, "bf16", "weights are BF16", func(f *function, from, to string) {
+			f.p("VPMOVZXWD %s, %s", from, to)
+			f.p("VPSLLD $16, %s, %s", to, to)
+		})
+		v.dot16(u, "f16", "weights are binary16", func(f *function, from, to string) {
+			f.p("VCVTPH2PS %s, %s", from, to)
+		})
+		v.widen(u, "bf16", func(f *function, from, to string) {
+			f.p("VPMOVZXWD %s, %s", from, to)
+			f.p("VPSLLD $16, %s, %s", to, to)
+		})
+		v.widen(u, "f16", func(f *function, from, to string) { f.p("VCVTPH2PS %s, %s", from, to) })
+		v.fp8Half(u)
+		v.halfScaled(u)
+		v.halfDot(u)
+		v.nibbles(u)
+		v.addScaled(u)
+	}
+}
+
+// vec is an instruction set: the name that ends its functions, the letter of its
+// registers and the float32 in one.
+type vec struct {
+	name, reg string
+	width     int
+}
+
+// parts is how many registers 16 lanes take.
+func (v vec) parts() int { return 16 / v.width }
+
+func (v vec) r(i int) string { return fmt.Sprintf("%s%d", v.reg, i) }
+
+// bytes is the size of a register.
+func (v vec) bytes() int { return 4 * v.width }
+
+func (v vec) end(f *function) {
+	f.p("VZEROUPPER")
+	f.p("RET")
+}
+
+// rows4 loads the pointers of four rows into SI, R8, R9 and R10.
+func rows4(f *function, base, stride string) []string {
+	f.p("MOVQ %s, SI", f.arg(base))
+	f.p("MOVQ %s, DX", f.arg(stride))
+	f.p("LEAQ (SI)(DX*1), R8")
+	f.p("LEAQ (R8)(DX*1), R9")
+	f.p("LEAQ (R9)(DX*1), R10")
+	return []string{"SI", "R8", "R9", "R10"}
+}
+
+func (v vec) dot4x1(u *unit) {
+	f := u.function("dot4x1"+v.name, "adds the products of four rows of float32, stride bytes apart, with x to four lanes each; n is a multiple of 16.",
+		"acc *lanes", "w *float32", "stride int", "x *float32", "n int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	rows := rows4(f, "w", "stride")
+	f.p("MOVQ %s, BX", f.arg("x"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	n := v.parts()
+	for i := range 4 * n {
+		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
+	}
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, CX")
+	loop := f.label()
+	for part := range n {
+		x := v.r(4*n + part)
+		f.p("VMOVUPS %d(BX)(AX*1), %s", v.bytes()*part, x)
+	}
+	for r, row := range rows {
+		for part := range n {
+			t := v.r(5*n + (r*n+part)%4)
+			f.p("VMULPS %d(%s)(AX*1), %s, %s", v.bytes()*part, row, v.r(4*n+part), t)
+			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
+		}
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	for i := range 4 * n {
+		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
+	}
+	v.end(f)
+}
+
+func (v vec) dot4x4(u *unit) {
+	f := u.function("dot4x4"+v.name, "adds the products of four rows of float32, stride bytes apart, with four vectors, xstride bytes apart, to 16 lanes, those of a row together; n is a multiple of 16.",
+		"acc *lanes", "w *float32", "stride int", "x *float32", "xstride int", "n int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	rows := rows4(f, "w", "stride")
+	f.p("MOVQ %s, R11", f.arg("x"))
+	f.p("MOVQ %s, DX", f.arg("xstride"))
+	f.p("LEAQ (R11)(DX*1), R12")
+	f.p("LEAQ (R12)(DX*1), R13")
+	f.p("LEAQ (R13)(DX*1), BX")
+	tokens := []string{"R11", "R12", "R13", "BX"}
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("SHLQ $2, CX")
+	// AVX2 has registers for half the tokens and half the lanes at a time.
+	group := 4 / v.parts()
+	for first := 0; first < 4; first += group {
+		for part := range v.parts() {
+			v.dot4xN(f, rows, tokens[first:first+group], first, part)
+		}
+	}
+	v.end(f)
+}
+
+// dot4xN is the loop of dot4x4 over some tokens and one part of the lanes.
+func (v vec) dot4xN(f *function, rows, tokens []string, first, part int) {
+	k := len(tokens)
+	at := func(r, t int) int { return 64*(4*r+first+t) + v.bytes()*part }
+	for r := range rows {
+		for t := range k {
+			f.p("VMOVUPS %d(DI), %s", at(r, t), v.r(r*k+t))
+		}
+	}
+	f.p("XORQ AX, AX")
+	loop := f.label()
+	for t, token := range tokens {
+		f.p("VMOVUPS %d(%s)(AX*1), %s", v.bytes()*part, token, v.r(4*k+t))
+	}
+	for r, row := range rows {
+		w := v.r(5*k + r%2)
+		f.p("VMOVUPS %d(%s)(AX*1), %s", v.bytes()*part, row, w)
+		for t := range k {
+			tmp := v.r(5*k + 2 + (r*k+t)%4)
+			f.p("VMULPS %s, %s, %s", v.r(4*k+t), w, tmp)
+			f.p("VADDPS %s, %s, %s", tmp, v.r(r*k+t), v.r(r*k+t))
+		}
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	for r := range rows {
+		for t := range k {
+			f.p("VMOVUPS %s, %d(DI)", v.r(r*k+t), at(r, t))
+		}
+	}
+}
+
+func (v vec) sums(u *unit) {
+	f := u.function("sums"+v.name, "folds n sets of lanes in the fixed order, n >= 1.", "dst *float32", "acc *lanes", "n int")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("acc"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	loop := f.label()
+	f.p("VMOVUPS (SI), Y0")
+	f.p("VADDPS 32(SI), Y0, Y0")
+	f.p("VEXTRACTF128 $1, Y0, X1")
+	f.p("VADDPS X1, X0, X0")
+	f.p("VPERMILPS $0x0e, X0, X1") // lanes 2 and 3 to 0 and 1
+	f.p("VADDPS X1, X0, X0")
+	f.p("VMOVSHDUP X0, X1") // lane 1 to 0
+	f.p("VADDSS X1, X0, X0")
+	f.p("VMOVSS X0, (DI)")
+	f.p("ADDQ $64, SI")
+	f.p("ADDQ $4, DI")
+	f.p("DECQ CX")
+	f.p("JNZ %s", loop)
+	v.end(f)
+}
+
+// dot16 is dot4x1 with 16-bit weights that are widened on the way.
+func (v vec) dot16(u *unit, kind, doc string, widen func(f *function, from, to string)) {
+	f := u.function(kind+"Dot4x1"+v.name, "is dot4x1 where the "+doc+".",
+		"acc *lanes", "w *byte", "stride int", "x *float32", "n int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	rows := rows4(f, "w", "stride")
+	f.p("MOVQ %s, BX", f.arg("x"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	n := v.parts()
+	for i := range 4 * n {
+		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
+	}
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $1, CX")
+	loop := f.label()
+	for part := range n {
+		f.p("VMOVUPS %d(BX)(AX*2), %s", v.bytes()*part, v.r(4*n+part))
+	}
+	for r, row := range rows {
+		for part := range n {
+			t := v.r(5*n + (r*n+part)%4)
+			widen(f, fmt.Sprintf("%d(%s)(AX*1)", v.bytes()/2*part, row), t)
+			f.p("VMULPS %s, %s, %s", v.r(4*n+part), t, t)
+			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
+		}
+	}
+	f.p("ADDQ $32, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	for i := range 4 * n {
+		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
+	}
+	v.end(f)
+}
+
+func (v vec) widen(u *unit, kind string, widen func(f *function, from, to string)) {
+	f := u.function(kind+"Decode"+v.name, "widens n values to float32; n is a multiple of 16.", "dst *float32", "src *byte", "n int")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("src"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $1, CX")
+	loop := f.label()
+	for part := range v.parts() {
+		widen(f, fmt.Sprintf("%d(SI)(AX*1)", v.bytes()/2*part), v.r(part))
+		f.p("VMOVUPS %s, %d(DI)(AX*2)", v.r(part), v.bytes()*part)
+	}
+	f.p("ADDQ $32, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	v.end(f)
+}
+
+// fp8Half: the seven bits below the sign of an E4M3FN code, moved to the place
+// where binary16 has exponent and mantissa, mean 2^-8 of the value, subnormals
+// included; only NaN must be looked for.
+func (v vec) fp8Half(u *unit) {
+	f := u.function("fp8Half"+v.name, "turns n E4M3FN codes into binary16 of 2^-8 times the value; n is a multiple of 16. The result is not 0 if a code is NaN.",
+		"dst *uint16", "src *byte", "n int")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("src"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	broadcast := "VPBROADCASTD"
+	f.p("%s halfKeep<>(SB), %s", broadcast, v.r(0))
+	f.p("%s byteOnes<>(SB), %s", broadcast, v.r(1))
+	if v.width == 16 {
+		f.p("VPXORD Z2, Z2, Z2")
+	} else {
+		f.p("VPXOR Y2, Y2, Y2")
+	}
+	f.p("XORQ AX, AX")
+	tail, wide := f.reserve(), f.reserve()
+	f.place(wide)
+	f.p("LEAQ %d(AX), BX", v.bytes())
+	f.p("CMPQ BX, CX")
+	f.p("JGT %s", tail)
+	for part := range 2 {
+		t := v.r(3 + part)
+		f.p("VPMOVSXBW %d(SI)(AX*1), %s", v.bytes()/2*part, t)
+		f.p("VPSLLW $7, %s, %s", t, t)
+		if v.width == 16 {
+			f.p("VPANDD Z0, %s, %s", t, t)
+			f.p("VMOVDQU16 %s, %d(DI)(AX*2)", t, 64*part)
+		} else {
+			f.p("VPAND Y0, %s, %s", t, t)
+			f.p("VMOVDQU %s, %d(DI)(AX*2)", t, 32*part)
+		}
+	}
+	// Adding one flips the sign bit of a byte just where all bits below are set.
+	if v.width == 16 {
+		f.p("VMOVDQU8 (SI)(AX*1), Z5")
+		f.p("VPADDB Z1, Z5, Z6")
+		f.p("VPTERNLOGD $0xf6, Z6, Z5, Z2") // Z2 |= Z5 ^ Z6
+	} else {
+		f.p("VMOVDQU (SI)(AX*1), Y5")
+		f.p("VPADDB Y1, Y5, Y6")
+		f.p("VPXOR Y5, Y6, Y6")
+		f.p("VPOR Y6, Y2, Y2")
+	}
+	f.p("MOVQ BX, AX")
+	f.p("JMP %s", wide)
+	f.place(tail)
+	done, last := f.reserve(), f.label()
+	f.p("CMPQ AX, CX")
+	f.p("JGE %s", done)
+	f.p("VPMOVSXBW (SI)(AX*1), Y3")
+	f.p("VPSLLW $7, Y3, Y3")
+	f.p("VPAND Y0, Y3, Y3")
+	f.p("VMOVDQU Y3, (DI)(AX*2)")
+	f.p("VMOVDQU (SI)(AX*1), X5")
+	f.p("VPADDB X1, X5, X6")
+	f.p("VPXOR X5, X6, X6")
+	if v.width == 16 {
+		f.p("VPORD Z6, Z2, Z2")
+	} else {
+		f.p("VPOR Y6, Y2, Y2")
+	}
+	f.p("ADDQ $16, AX")
+	f.p("JMP %s", last)
+	f.place(done)
+	if v.width == 16 {
+		f.p("VEXTRACTI64X4 $1, Z2, Y3")
+		f.p("VPOR Y3, Y2, Y2")
+	}
+	f.p("VPMOVMSKB Y2, AX")
+	f.p("MOVQ AX, %s", f.ret())
+	v.end(f)
+}
+
+func (v vec) halfScaled(u *unit) {
+	f := u.function("halfScaled"+v.name, "widens n binary16 and multiplies by scale; n is a multiple of 16.",
+		"dst *float32", "src *uint16", "n int", "scale float32")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("src"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("VBROADCASTSS %s, %s", f.arg("scale"), v.r(0))
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $1, CX")
+	loop := f.label()
+	for part := range v.parts() {
+		t := v.r(1 + part)
+		f.p("VCVTPH2PS %d(SI)(AX*1), %s", v.bytes()/2*part, t)
+		f.p("VMULPS %s, %s, %s", v.r(0), t, t)
+		f.p("VMOVUPS %s, %d(DI)(AX*2)", t, v.bytes()*part)
+	}
+	f.p("ADDQ $32, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	v.end(f)
+}
+
+// halfDot is the second half of a product with FP8 weights.
+func (v vec) halfDot(u *unit) {
+	f := u.function("halfDot4x1"+v.name, "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row.",
+		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	rows := rows4(f, "w", "stride")
+	f.p("MOVQ %s, BX", f.arg("x"))
+	f.p("MOVQ %s, R11", f.arg("scales"))
+	f.p("MOVQ %s, R13", f.arg("run"))
+	f.p("MOVQ %s, R12", f.arg("runs"))
+	f.p("SHLQ $1, R13")
+	n := v.parts()
+	for i := range 4 * n {
+		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
+	}
+	f.p("XORQ AX, AX")
+	outer := f.label()
+	f.p("LEAQ (AX)(R13*1), CX")
+	scale := func(r int) string { return v.r(4*n + r) }
+	if v.width == 16 {
+		for r := range 4 {
+			f.p("VBROADCASTSS %d(R11), %s", 4*r, scale(r))
+		}
+	}
+	inner := f.label()
+	x := func(part int) string { return v.r(20 + part) }
+	if v.width == 8 {
+		x = func(part int) string { return v.r(8 + part) }
+	}
+	for part := range n {
+		f.p("VMOVUPS %d(BX)(AX*2), %s", v.bytes()*part, x(part))
+	}
+	for r, row := range rows {
+		s := scale(r)
+		if v.width == 8 {
+			s = v.r(10 + r%2)
+			f.p("VBROADCASTSS %d(R11), %s", 4*r, s)
+		}
+		for part := range n {
+			t := v.r(24 + r)
+			if v.width == 8 {
+				t = v.r(12 + (r*n+part)%4)
+			}
+			f.p("VCVTPH2PS %d(%s)(AX*1), %s", v.bytes()/2*part, row, t)
+			f.p("VMULPS %s, %s, %s", s, t, t)
+			f.p("VMULPS %s, %s, %s", x(part), t, t)
+			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
+		}
+	}
+	f.p("ADDQ $32, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", inner)
+	f.p("ADDQ $16, R11")
+	f.p("DECQ R12")
+	f.p("JNZ %s", outer)
+	for i := range 4 * n {
+		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
+	}
+	v.end(f)
+}
+
+// nibbles: the codes of 16 columns lie in eight bytes.
+func (v vec) nibbles(u *unit) {
+	if v.width == 8 {
+		u.table("nibbleShifts", 0, 4, 8, 12, 16, 20, 24, 28)
+	}
+	f := u.function("nibbles"+v.name, "decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.",
+		"dst *float32", "codes *byte", "table *[16]float32", "scales *float32", "groups int", "vectors int")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("codes"))
+	f.p("MOVQ %s, DX", f.arg("table"))
+	f.p("MOVQ %s, BX", f.arg("scales"))
+	f.p("MOVQ %s, CX", f.arg("groups"))
+	f.p("VMOVUPS (DX), %s", v.r(0))
+	if v.width == 8 {
+		f.p("VMOVUPS 32(DX), Y1")
+		f.p("VMOVDQU nibbleShifts<>(SB), Y2")
+	}
+	outer := f.label()
+	f.p("MOVQ %s, R8", f.arg("vectors"))
+	f.p("VBROADCASTSS (BX), %s", v.r(3))
+	inner := f.label()
+	if v.width == 16 {
+		// Low nibble of byte i to element 2i, high nibble to 2i+1: only the lowest
+		// four bits of an index count.
+		f.p("VPMOVZXBQ (SI), Z4")
+		f.p("VPSLLQ $28, Z4, Z5")
+		f.p("VPORQ Z5, Z4, Z4")
+		f.p("VPERMPS Z0, Z4, Z4")
+		f.p("VMULPS Z3, Z4, Z4")
+		f.p("VMOVUPS Z4, (DI)")
+	} else {
+		for part := range 2 {
+			f.p("VPBROADCASTD %d(SI), Y4", 4*part)
+			f.p("VPSRLVD Y2, Y4, Y4")
+			f.p("VPERMPS Y0, Y4, Y5") // codes 0..7
+			f.p("VPERMPS Y1, Y4, Y6") // codes 8..15
+			f.p("VPSLLD $28, Y4, Y4") // bit 3 chooses
+			f.p("VBLENDVPS Y4, Y6, Y5, Y5")
+			f.p("VMULPS Y3, Y5, Y5")
+			f.p("VMOVUPS Y5, %d(DI)", 32*part)
+		}
+	}
+	f.p("ADDQ $8, SI")
+	f.p("ADDQ $64, DI")
+	f.p("DECQ R8")
+	f.p("JNZ %s", inner)
+	f.p("ADDQ $4, BX")
+	f.p("DECQ CX")
+	f.p("JNZ %s", outer)
+	v.end(f)
+}
+
+func (v vec) addScaled(u *unit) {
+	f := u.function("addScaled"+v.name, "adds factor times x to dst; n is a multiple of 16.", "dst *float32", "x *float32", "n int", "factor float32")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("x"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("VBROADCASTSS %s, %s", f.arg("factor"), v.r(0))
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, CX")
+	loop := f.label()
+	for part := range v.parts() {
+		t := v.r(1 + part)
+		f.p("VMULPS %d(SI)(AX*1), %s, %s", v.bytes()*part, v.r(0), t)
+		f.p("VADDPS %d(DI)(AX*1), %s, %s", v.bytes()*part, t, t)
+		f.p("VMOVUPS %s, %d(DI)(AX*1)", t, v.bytes()*part)
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	v.end(f)
+}
