@@ -156,6 +156,13 @@ func (s *state) eager() error {
 		}
 		return nil
 	}
+	if s.r == v0160 {
+		if !s.Is("optimization_level", "O0") {
+			s.Set("optimization_level", "O0")
+			s.warn("Enforce eager set, overriding optimization level to -O0")
+		}
+		return nil
+	}
 	s.Set("compilation.mode", "NONE")
 	s.Set("compilation.cudagraph_mode", "NONE")
 	switch {
@@ -163,6 +170,16 @@ func (s *state) eager() error {
 		s.warn("Enforce eager set, disabling torch.compile, CUDAGraphs, and JIT kernel warmup. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none and --kernel_config.enable_jit_warmup=False")
 	default:
 		s.warn("Enforce eager set, disabling torch.compile and CUDAGraphs. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none")
+	}
+	return nil
+}
+
+// compilerSwitch obeys PyTorch's own switch.
+func (s *state) compilerSwitch() error {
+	if v, _ := s.Env("TORCH_COMPILE_DISABLE"); v == "1" {
+		s.because("", byEnvironment, "TORCH_COMPILE_DISABLE.")
+		s.Set("compilation.mode", "NONE")
+		s.warn("TORCH_COMPILE_DISABLE is set, disabling torch.compile. This is equivalent to setting -cc.mode=none")
 	}
 	return nil
 }

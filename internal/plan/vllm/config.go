@@ -15,8 +15,10 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-MAMBA-MODE", "", "vllm/model_executor/models/config.py MambaModelConfig (0.24.0)", (*state).recurrentState),
 	step("VLLM-PARALLEL-CHECK", "", "vllm/config/model.py ModelConfig.verify_with_parallel_config (0.24.0)", (*state).parallelChecks),
 	step("VLLM-QUANT-SUPPORT", "", "vllm/config/vllm.py VllmConfig._get_quantization_config (0.24.0)", (*state).supportedQuantization),
+	step("VLLM-DEEPGEMM-OFF", ">=0.19", "vllm/utils/deep_gemm.py should_auto_disable_deep_gemm (0.24.0)", (*state).deepGEMM),
 	step("VLLM-SCHED-ASYNC", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).asyncScheduling),
 	step("VLLM-GRAPH-EAGER", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).eager),
+	step("VLLM-COMPILE-SWITCH", ">=0.24", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).compilerSwitch),
 	step("VLLM-GRAPH-BREAKABLE", ">=0.24", "vllm/config/vllm.py VllmConfig._maybe_enable_breakable_cudagraph (0.32.0)", (*state).breakable),
 	step("VLLM-COMPILE-OFF", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).inductorOff),
 	step("VLLM-COMPILE-QUANT", ">=0.16", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
@@ -95,14 +97,29 @@ func (s *state) splits(m *model, class string) error {
 	return nil
 }
 
-// executors that overlap scheduling with the GPU's work.
-var asyncExecutors = []string{"mp", "uni", "ray"}
+// asyncExecutors overlap scheduling with the GPU's work.
+var asyncExecutors = []string{"mp", "uni", "external_launcher"}
+
+// noDeepGEMM are the model types that lose accuracy with DeepGEMM's scales on
+// Blackwell.
+var noDeepGEMM = names("qwen3_5_text qwen3_5_moe_text")
+
+func (s *state) deepGEMM() error {
+	blackwell := s.gpu.major == 10 || s.r >= v0240 && s.gpu.major == 12
+	if s.quant == nil || s.quant.class != "Fp8Config" || !blackwell || !slices.Contains(noDeepGEMM, s.model.textType) {
+		return nil
+	}
+	s.because("", byModel, "DeepGEMM's power-of-two scales cost this architecture accuracy.")
+	s.warn("Auto-disabled DeepGemm for model_type=%s on Blackwell. DeepGemm E8M0 scale format causes accuracy degradation for this architecture. Falling back to CUTLASS. To disable DeepGemm globally, set VLLM_USE_DEEP_GEMM=0.", s.model.textType)
+	return nil
+}
 
 // asyncScheduling overlaps scheduling with the GPU's work where nothing
 // forbids it.
 func (s *state) asyncScheduling() error {
 	executor := s.Str("parallel.distributed_executor_backend")
-	fits := slices.Contains(asyncExecutors, executor) && (s.r >= v0240 || executor != "ray")
+	fits := slices.Contains(asyncExecutors, executor)
+	states := s.r == v0160 && !s.Is("cache.mamba_cache_mode", "none")
 	method := ""
 	if s.spec != nil {
 		method = s.spec.method
@@ -116,6 +133,9 @@ func (s *state) asyncScheduling() error {
 		}
 		if !fits {
 			return invalid("VllmConfig", "`%s` does not support async scheduling yet.", executor)
+		}
+		if states {
+			return invalid("VllmConfig", "Currently, async scheduling is not compatible with prefix caching for Mamba models.")
 		}
 	case s.Nil("scheduler.async_scheduling"):
 		by, rule := byCoupling, "Scheduling overlaps with the GPU's work unless something forbids it."
@@ -132,6 +152,10 @@ func (s *state) asyncScheduling() error {
 			s.because("VLLM-SCHED-ASYNC-EXECUTOR", by, "The executor cannot overlap.", "parallel.distributed_executor_backend")
 			s.Set("scheduler.async_scheduling", false)
 			s.warn("Async scheduling will be disabled because it is not supported with the `%s` distributed executor backend. ", executor)
+		case states:
+			s.because("", by, "Prefix caching of recurrent states needs the step's result first.", "cache.mamba_cache_mode")
+			s.Set("scheduler.async_scheduling", false)
+			s.warn("Async scheduling is not compatible with prefix caching for Mamba models and will be disabled.")
 		default:
 			s.because("VLLM-SCHED-ASYNC-ON", by, rule)
 			s.Set("scheduler.async_scheduling", true)
@@ -144,7 +168,15 @@ func (s *state) asyncScheduling() error {
 		}
 		s.info("Asynchronous scheduling is %s.", word)
 	}
-	return s.dpSync()
+	if err := s.dpSync(); err != nil {
+		return err
+	}
+	if s.r >= v0191 && s.r <= v0240 && s.spec != nil && s.Bool("scheduler.async_scheduling") && !s.Bool("model.disable_cascade_attn") {
+		s.because("VLLM-GRAPH-CASCADE", byCoupling, "Asynchronous speculative decoding does not work with cascade attention.", "scheduler.async_scheduling")
+		s.Set("model.disable_cascade_attn", true)
+		s.warn("Disabling cascade attention (not yet compatible with async speculative decoding).")
+	}
+	return nil
 }
 
 // dpSync moves the synchronisation of data parallel ranks off NCCL.
@@ -271,11 +303,22 @@ func (s *state) sequenceParallel() error {
 		s.because("", byCoupling, "Asynchronous tensor parallelism is built on sequence parallelism.", "pass.fuse_gemm_comms")
 		s.Set("pass.enable_sp", true)
 	}
-	if s.Bool("pass.enable_sp") && s.Int("parallel.tensor_parallel_size") == 1 {
-		s.because("", byCoupling, "One rank has no sequence to share.", "parallel.tensor_parallel_size")
+	off := func(line string) {
 		s.Set("pass.enable_sp", false)
 		s.Set("pass.fuse_gemm_comms", false)
-		s.warn("Sequence Parallelism requires TP>1, disabling")
+		s.warn("%s", line)
+	}
+	switch {
+	case !s.Bool("pass.enable_sp"):
+	case s.Int("parallel.tensor_parallel_size") == 1:
+		s.because("", byCoupling, "One rank has no sequence to share.", "parallel.tensor_parallel_size")
+		off("Sequence Parallelism requires TP>1, disabling")
+	case s.r >= v0191 && (s.gpu.capability() != 90 && s.gpu.major != 10 || s.model.hidden < 8192):
+		if p, _ := s.cc["pass_config"].(map[string]any); p["sp_min_token_num"] != nil {
+			break
+		}
+		s.because("", byModel, "It pays for hidden sizes of 8192 and more, on compute capability 9.0 and 10.x.")
+		off("Model hidden_size too small for the SP threshold heuristic, disabling. To force SP, set pass_config.sp_min_token_num manually.")
 	}
 	return nil
 }
@@ -364,6 +407,9 @@ func (s *state) cascade() error {
 			list = list[:2]
 		}
 		if !slices.Contains(list, s.Str("parallel.all2all_backend")) {
+			if s.r < v0240 {
+				return failed("VllmConfig", "Microbatching currently only supports the deepep_low_latency and deepep_high_throughput all2all backend. %s is not supported. To fix use --all2all-backend=deepep_low_latency or --all2all-backend=deepep_high_throughput and install the DeepEP kernels.", s.Str("parallel.all2all_backend"))
+			}
 			return failed("VllmConfig", "Microbatching currently only supports the deepep_low_latency, deepep_high_throughput, and nixl_ep all2all backends. %s is not supported. To fix use --all2all-backend=deepep_low_latency, --all2all-backend=deepep_high_throughput, or --all2all-backend=nixl_ep and install the matching kernels.", s.Str("parallel.all2all_backend"))
 		}
 		if !s.Bool("model.disable_cascade_attn") {
@@ -389,6 +435,9 @@ func (s *state) hybridManager() error {
 			s.because("VLLM-HYBRID-CHUNKED", byModel, why)
 			s.warn("There is a latency regression when using chunked local attention with the hybrid KV cache manager. Disabling it, by default. To enable it, set the environment VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=1.")
 		}
+	}
+	if s.args.Get("kv_events_config") != nil && s.r <= v0191 {
+		needed, why = true, "KV events."
 	}
 	const name = "scheduler.disable_hybrid_kv_cache_manager"
 	asked := s.Get(name)

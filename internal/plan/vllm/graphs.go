@@ -50,6 +50,9 @@ func (s *state) graphSizes() error {
 	given, hasSizes := s.Get("compilation.cudagraph_capture_sizes").([]int)
 	tokens, seqs := s.Int("scheduler.max_num_batched_tokens"), s.Int("scheduler.max_num_seqs")
 	query := 1 + s.speculatedTokens()
+	if s.r == v0112 {
+		query = 1
+	}
 	limit, largest := asked, 512
 	if s.r >= v0320 && s.gpu.major == 10 {
 		largest = 1024
@@ -78,7 +81,7 @@ func (s *state) graphSizes() error {
 		}
 	}
 	slices.Sort(sizes)
-	sizes = slices.Compact(sizes)
+	sizes = s.shareableSizes(slices.Compact(sizes))
 	valid := 0
 	if len(sizes) > 0 {
 		valid = sizes[len(sizes)-1]
@@ -97,6 +100,26 @@ func (s *state) graphSizes() error {
 	}
 	s.Set("compilation.cudagraph_capture_sizes", sizes)
 	return nil
+}
+
+// shareableSizes drops sizes that sequence parallelism cannot cut.
+func (s *state) shareableSizes(sizes []int) []int {
+	tp := s.Int("parallel.tensor_parallel_size")
+	if tp <= 1 || !s.Bool("pass.enable_sp") && !s.Bool("pass.enable_sequence_parallelism") {
+		return sizes
+	}
+	var kept, dropped []int
+	for _, n := range sizes {
+		if n%tp == 0 {
+			kept = append(kept, n)
+		} else {
+			dropped = append(dropped, n)
+		}
+	}
+	if len(dropped) > 0 {
+		s.warn("Batch sizes %s are removed because they are not multiple of tp_size %d when sequence parallelism is enabled", pythonList(dropped), tp)
+	}
+	return kept
 }
 
 // sizeGrid is the usual grid of sizes up to a limit.

@@ -36,9 +36,9 @@ func parse(table *flags.Table, argv []string) (plan.Parsed, *plan.Refusal) {
 		if !slices.Contains(ownConverters, a.Flag.Type) {
 			continue
 		}
-		v, err := convert(a.Flag.Type, text)
-		if err != nil && refusal == nil {
-			refusal = &plan.Refusal{Stage: plan.StageParse, Message: argument(a.Flag) + err.Error()}
+		v, complaint := convert(a.Flag.Type, text)
+		if complaint != "" && refusal == nil {
+			refusal = &plan.Refusal{Stage: plan.StageParse, Message: argument(a.Flag) + complaint, Step: "VLLM-ARGS"}
 		}
 		parsed.Values[name] = v
 	}
@@ -61,26 +61,27 @@ var ownConverters = []string{"_optional_type", "_parse_type", "parse_dataclass",
 // argument is how argparse begins a message about a flag.
 func argument(f *flags.Flag) string { return "argument " + strings.Join(f.Names, "/") + ": " }
 
-// convert applies one of vLLM's own converters to the text of an argument.
-func convert(kind, text string) (any, error) {
+// convert applies one of vLLM's own converters to the text of an argument; the
+// complaint is the parser's, empty for a good value.
+func convert(kind, text string) (v any, complaint string) {
 	switch {
 	case kind == "custom":
-		return strings.ReplaceAll(strings.ToLower(text), "-", "_"), nil
+		return strings.ReplaceAll(strings.ToLower(text), "-", "_"), ""
 	case kind == "human_readable_int_or_auto":
 		if strings.ToLower(text) == "auto" {
-			return -1, nil
+			return -1, ""
 		}
 		return humanInt(text)
 	case kind == "_optional_type" && (text == "" || text == "None"):
-		return nil, nil
+		return nil, ""
 	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
 		v, err := plan.Literal(text)
 		if err != nil {
-			return nil, fmt.Errorf("Value %s cannot be converted to <function loads>.", text)
+			return nil, "Value " + text + " cannot be converted to <function loads>."
 		}
-		return v, nil
+		return v, ""
 	}
-	return scalar(text), nil
+	return scalar(text), ""
 }
 
 // scalar reads a number where there is one.
@@ -101,19 +102,19 @@ var humanUnits = map[byte]float64{
 	'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40,
 }
 
-func humanInt(text string) (any, error) {
+func humanInt(text string) (any, string) {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.Atoi(text); err == nil {
-		return n, nil
+		return n, ""
 	}
 	if text != "" {
 		if unit, ok := humanUnits[text[len(text)-1]]; ok {
 			if x, err := strconv.ParseFloat(text[:len(text)-1], 64); err == nil {
-				return int(x * unit), nil
+				return int(x * unit), ""
 			}
 		}
 	}
-	return nil, fmt.Errorf("invalid human_readable_int_or_auto value: '%s'", text)
+	return nil, "invalid human_readable_int_or_auto value: '" + text + "'"
 }
 
 // nest puts a value into nested objects. A value that is no JSON is text.
