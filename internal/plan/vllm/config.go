@@ -13,6 +13,7 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-PERFORMANCE-MODE", ">=0.19", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).performanceMode),
 	step("VLLM-MODEL-RULES", "", "vllm/model_executor/models/config.py MODELS_CONFIG_MAP (0.24.0)", (*state).modelRules),
 	step("VLLM-MAMBA-MODE", "", "vllm/model_executor/models/config.py MambaModelConfig (0.24.0)", (*state).recurrentState),
+	step("VLLM-BLOCK-HYBRID", "<0.24", "vllm/model_executor/models/config.py HybridAttentionMambaModelConfig (0.19.1)", (*state).hybridBlocks),
 	step("VLLM-PARALLEL-CHECK", "", "vllm/config/model.py ModelConfig.verify_with_parallel_config (0.24.0)", (*state).parallelChecks),
 	step("VLLM-QUANT-SUPPORT", "", "vllm/config/vllm.py VllmConfig._get_quantization_config (0.24.0)", (*state).supportedQuantization),
 	step("VLLM-DEEPGEMM-OFF", ">=0.19", "vllm/utils/deep_gemm.py should_auto_disable_deep_gemm (0.24.0)", (*state).deepGEMM),

@@ -3,6 +3,7 @@ package vllm
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // modelRules applies what vLLM decides for single architectures.
@@ -152,6 +153,50 @@ func (s *state) recurrentState() error {
 		s.because("", byCoupling, "States are kept at the ends of blocks.", "cache.block_size")
 		s.Set("cache.mamba_block_size", s.Get("cache.block_size"))
 	}
+	return nil
+}
+
+// hybridBlocks makes blocks of attention large enough for a recurrent state,
+// before the backend is chosen.
+func (s *state) hybridBlocks() error {
+	if !s.Bool("model.is_hybrid") {
+		return nil
+	}
+	in := s.attention()
+	h := hybridPages{alignment: 16, tokenBytes: in.tokenBytes(s.Str("cache.cache_dtype")), stateBytes: s.stateBytes(), mode: s.Str("cache.mamba_cache_mode")}
+	backend := s.Str("attention.backend")
+	if s.r == v0112 {
+		backend, _ = s.Env("VLLM_ATTENTION_BACKEND")
+		if s.Bool("cache.enable_prefix_caching") {
+			h.mode = "all"
+		}
+	}
+	switch {
+	case in.mla && backend == "CUTLASS_MLA":
+		h.alignment = 128
+	case in.mla:
+		h.alignment = 64
+	case s.r < v0191 && s.gpu.major == 10 && (s.r == v0160 || s.gpu.minor == 0) && s.model.headSize == 256 && (backend == "" || backend == "FLASHINFER"):
+		h.alignment = 32 // FlashInfer's kernel on Blackwell
+	}
+	if n, ok := s.args.Get("mamba_block_size").(int); ok {
+		h.chunk = n
+	} else {
+		h.chunk = s.model.text.IntOr("mamba_chunk_size", s.model.text.IntOr("chunk_size", 2048))
+	}
+	p, lines := h.align(pages{block: s.Int("cache.block_size"), mambaBlock: s.Get("cache.mamba_block_size"), mambaPadded: s.Get("cache.mamba_page_size_padded")})
+	for _, l := range lines {
+		s.because("", byModel, "A page of attention must hold a recurrent state.")
+		if strings.HasPrefix(l.Text, "Padding") {
+			s.because("VLLM-BLOCK-PAD", byCoupling, "States and attention share one pool of pages.", "cache.block_size")
+			s.Set("cache.mamba_page_size_padded", p.mambaPadded)
+		} else {
+			s.Set("cache.block_size", p.block)
+		}
+		s.Print(l.Level, l.Text)
+	}
+	s.because("", byCoupling, "States are kept at the ends of blocks.", "cache.block_size")
+	s.Set("cache.mamba_block_size", p.mambaBlock)
 	return nil
 }
 
