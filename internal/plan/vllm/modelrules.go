@@ -163,7 +163,7 @@ func (s *state) hybridBlocks() error {
 		return nil
 	}
 	in := s.attention()
-	h := hybridPages{alignment: 16, tokenBytes: in.tokenBytes(s.Str("cache.cache_dtype")), stateBytes: s.stateBytes(), mode: s.Str("cache.mamba_cache_mode")}
+	h := hybridPages{alignment: 16, tokenBytes: in.tokenBytes(s.Str("cache.cache_dtype")), stateBytes: s.stateBytes(), mode: s.Str("cache.mamba_cache_mode"), chunk: s.recurrentChunk()}
 	backend := s.Str("attention.backend")
 	if s.r == v0112 {
 		backend, _ = s.Env("VLLM_ATTENTION_BACKEND")
@@ -178,11 +178,6 @@ func (s *state) hybridBlocks() error {
 		h.alignment = 64
 	case s.r < v0191 && s.gpu.major == 10 && (s.r == v0160 || s.gpu.minor == 0) && s.model.headSize == 256 && (backend == "" || backend == "FLASHINFER"):
 		h.alignment = 32 // FlashInfer's kernel on Blackwell
-	}
-	if n, ok := s.args.Get("mamba_block_size").(int); ok {
-		h.chunk = n
-	} else {
-		h.chunk = s.model.text.IntOr("mamba_chunk_size", s.model.text.IntOr("chunk_size", 2048))
 	}
 	p, lines := h.align(pages{block: s.Int("cache.block_size"), mambaBlock: s.Get("cache.mamba_block_size"), mambaPadded: s.Get("cache.mamba_page_size_padded")})
 	for _, l := range lines {

@@ -73,23 +73,27 @@ func lcm(a, b int) int { return a / gcd(a, b) * b }
 
 // stateShape is the recurrent state of one layer: the number of values of its
 // convolution window and of its state.
-type stateShape struct{ conv, state int }
+type stateShape struct {
+	conv, state int
+	float32     bool // the state is always kept in float32
+}
 
 // recurrentState is the state of one layer on one rank, spec drafts ahead
-// (MambaStateShapeCalculator). ok is false for a kind of layer that is not
-// described here.
+// (vllm/model_executor/layers/mamba/mamba_utils.py MambaStateShapeCalculator
+// and get_mamba_state_shape_from_config of the models). ok is false for a kind
+// of layer that is not described here.
 func recurrentState(text hfconfig.Object, tp, spec int) (s stateShape, ok bool) {
 	n := func(name string) int { return text.IntOr(name, 0) }
-	mamba2 := func(heads, headDim, groups, stateSize, window int) stateShape {
+	mamba2 := func(inner, heads, headDim, groups, stateSize, window int) stateShape {
 		if groups%tp != 0 {
 			groups = tp
 		}
-		inner := heads * headDim
 		return stateShape{
-			conv:  (inner + 2*groups*stateSize) / tp * (window - 1 + spec),
+			conv:  (inner + 2*groups*stateSize) / tp * (window - 1),
 			state: heads / tp * headDim * stateSize,
 		}
 	}
+	inner := text.IntOr("mamba_d_ssm", n("mamba_expand")*n("hidden_size"))
 	switch kind := text.Text("model_type"); {
 	case text.Has("linear_num_value_heads"): // gated delta net: Qwen3-Next, Qwen3.5
 		keys, values := n("linear_num_key_heads"), n("linear_num_value_heads")
@@ -99,9 +103,25 @@ func recurrentState(text hfconfig.Object, tp, spec int) (s stateShape, ok bool) 
 			state: values / tp * valueDim * keyDim,
 		}, true
 	case kind == "nemotron_h":
-		return mamba2(n("mamba_num_heads"), n("mamba_head_dim"), n("n_groups"), n("ssm_state_size"), n("conv_kernel")), true
+		heads, headDim := n("mamba_num_heads"), n("mamba_head_dim")
+		return mamba2(heads*headDim, heads, headDim, n("n_groups"), n("ssm_state_size"), n("conv_kernel")+spec), true
 	case text.Has("mamba_n_heads") && text.Has("mamba_d_head"): // Bamba, Granite 4, Falcon-H1
-		return mamba2(n("mamba_n_heads"), n("mamba_d_head"), n("mamba_n_groups"), n("mamba_d_state"), n("mamba_d_conv")), true
+		return mamba2(inner, n("mamba_n_heads"), n("mamba_d_head"), n("mamba_n_groups"), n("mamba_d_state"), n("mamba_d_conv")), true
+	case kind == "zamba2":
+		return mamba2(inner, n("n_mamba_heads"), n("mamba_headdim"), n("mamba_ngroups"), n("mamba_d_state"), n("mamba_d_conv")), true
+	case kind == "jamba":
+		return stateShape{conv: inner / tp * (n("mamba_d_conv") - 1), state: inner / tp * n("mamba_d_state")}, true
+	case text.Has("conv_L_cache"): // LFM2
+		width := text.IntOr("conv_dim", n("hidden_size"))
+		return stateShape{conv: width / tp * (n("conv_L_cache") - 1)}, true
+	case text.Obj("linear_attn_config") != nil: // Kimi Linear
+		linear := text.Obj("linear_attn_config")
+		heads, headDim := linear.IntOr("num_heads", 0), linear.IntOr("head_dim", 0)
+		return stateShape{
+			conv:    3 * heads * headDim / tp * (linear.IntOr("short_conv_kernel_size", 4) - 1),
+			state:   heads / tp * headDim * headDim,
+			float32: true,
+		}, true
 	}
 	return stateShape{}, false
 }
@@ -130,10 +150,23 @@ func (s *state) stateBytes() int {
 		conv = strings.TrimPrefix(s.Str("model.dtype"), "torch.")
 	}
 	state := s.Str("cache.mamba_ssm_cache_dtype")
-	if state == "auto" || state == "" {
+	switch {
+	case shape.float32:
+		state = "float32"
+	case state == "auto" || state == "":
 		state = conv
 	}
 	return shape.conv*typeBytes(conv) + shape.state*typeBytes(state)
+}
+
+// recurrentChunk is the number of tokens whose states are kept together in mode
+// "all": --mamba-block-size, else what the kernels work on at a time
+// (ModelConfig.get_mamba_chunk_size).
+func (s *state) recurrentChunk() int {
+	if n, ok := s.args.Get("mamba_block_size").(int); ok {
+		return n
+	}
+	return s.model.text.IntOr("mamba_chunk_size", s.model.text.IntOr("chunk_size", 2048))
 }
 
 // turboquantBits are the bits of keys and values (turboquant/config.py
@@ -194,7 +227,7 @@ func (s *state) pages(in attnInput, choice attnChoice) (pages, []plan.Line) {
 	if hybrid {
 		h := hybridPages{
 			alignment: max(smallest, p.block), tokenBytes: in.tokenBytes(in.kv), stateBytes: s.stateBytes(),
-			mode: s.Str("cache.mamba_cache_mode"), chunk: in.text.IntOr("mamba_chunk_size", in.text.IntOr("chunk_size", 0)),
+			mode: s.Str("cache.mamba_cache_mode"), chunk: s.recurrentChunk(),
 		}
 		if in.r >= v0320 && in.mla {
 			h.alignment = max(h.alignment, 128)

@@ -44,13 +44,23 @@ func TestRecurrentState(t *testing.T) {
 		want         stateShape
 	}{
 		{"gated delta net", `{"model_type": "qwen3_next", "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4}`,
-			4, 0, stateShape{2048 * 3, 8 * 128 * 128}},
+			4, 0, stateShape{conv: 2048 * 3, state: 8 * 128 * 128}},
 		{"with a drafted token", `{"model_type": "qwen3_next", "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4}`,
-			4, 1, stateShape{2048 * 4, 8 * 128 * 128}},
+			4, 1, stateShape{conv: 2048 * 4, state: 8 * 128 * 128}},
 		{"Mamba-2", `{"model_type": "nemotron_h", "mamba_num_heads": 128, "mamba_head_dim": 64, "n_groups": 8, "ssm_state_size": 128, "conv_kernel": 4}`,
-			1, 0, stateShape{(8192 + 2*8*128) * 3, 128 * 64 * 128}},
-		{"groups copied to more ranks", `{"model_type": "falcon_h1", "mamba_n_heads": 32, "mamba_d_head": 64, "mamba_n_groups": 1, "mamba_d_state": 16, "mamba_d_conv": 4}`,
-			4, 0, stateShape{(2048 + 2*4*16) / 4 * 3, 8 * 64 * 16}},
+			1, 0, stateShape{conv: (8192 + 2*8*128) * 3, state: 128 * 64 * 128}},
+		{"groups copied to more ranks", `{"model_type": "falcon_h1", "hidden_size": 1024, "mamba_expand": 2, "mamba_n_heads": 32, "mamba_d_head": 64, "mamba_n_groups": 1, "mamba_d_state": 16, "mamba_d_conv": 4}`,
+			4, 0, stateShape{conv: (2048 + 2*4*16) / 4 * 3, state: 8 * 64 * 16}},
+		{"its own inner width", `{"model_type": "falcon_h1", "hidden_size": 1024, "mamba_expand": 2, "mamba_d_ssm": 1536, "mamba_n_heads": 24, "mamba_d_head": 64, "mamba_n_groups": 1, "mamba_d_state": 256, "mamba_d_conv": 4}`,
+			1, 0, stateShape{conv: (1536 + 2*256) * 3, state: 24 * 64 * 256}},
+		{"Zamba2", `{"model_type": "zamba2", "hidden_size": 2560, "mamba_expand": 2, "n_mamba_heads": 80, "mamba_headdim": 64, "mamba_ngroups": 1, "mamba_d_state": 64, "mamba_d_conv": 4}`,
+			2, 0, stateShape{conv: (5120 + 2*2*64) / 2 * 3, state: 40 * 64 * 64}},
+		{"Mamba-1", `{"model_type": "jamba", "hidden_size": 4096, "mamba_expand": 2, "mamba_d_state": 16, "mamba_d_conv": 4}`,
+			2, 0, stateShape{conv: 4096 * 3, state: 4096 * 16}},
+		{"short convolution", `{"model_type": "lfm2", "hidden_size": 2048, "conv_L_cache": 3}`,
+			1, 0, stateShape{conv: 2048 * 2}},
+		{"Kimi's delta attention", `{"model_type": "kimi_linear", "linear_attn_config": {"num_heads": 32, "head_dim": 128, "short_conv_kernel_size": 4}}`,
+			4, 1, stateShape{conv: 3 * 1024 * 3, state: 8 * 128 * 128, float32: true}},
 	}
 	for _, c := range cases {
 		text, err := hfconfig.Decode([]byte(c.config))
