@@ -155,6 +155,9 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 
 func (s *state) trtllmMLA() error {
 	if !s.gpu.blackwell() {
+		if !s.since(r0509) {
+			return valueError("TRTLLM MLA backend is only supported on Blackwell GPUs (SM100). Please use a different backend.")
+		}
 		return valueError("TRTLLM MLA backend is only supported on Blackwell GPUs (SM100/SM12x). Please use a different backend.")
 	}
 	if !s.Is("page_size", 32, 64) {

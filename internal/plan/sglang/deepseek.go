@@ -140,7 +140,7 @@ func (s *state) sparseContextParallel() error {
 // sparseKV is _set_default_nsa_kv_cache_dtype.
 func (s *state) sparseKV() error {
 	auto := s.Is("kv_cache_dtype", "auto")
-	if auto && (!s.Nil("nsa_prefill_backend") || !s.Nil("nsa_decode_backend")) {
+	if auto && s.since(r0509) && (!s.Nil("nsa_prefill_backend") || !s.Nil("nsa_decode_backend")) {
 		s.because("SGL-DSA-ASKED-001", byCoupling, "the backends that were asked for want a KV cache dtype of their own")
 		s.warn("When specifying --nsa-prefill-backend or --nsa-decode-backend, " +
 			"you should also explicitly set --kv-cache-dtype (e.g., 'fp8_e4m3' or 'bfloat16'). " +
@@ -170,6 +170,9 @@ func (s *state) sparseBackends() {
 	prefill, decode := "flashmla_sparse", "fa3"
 	keep := true // what the user named
 	switch fp8 := s.Is("kv_cache_dtype", "fp8_e4m3"); {
+	case !s.since(r0509):
+		s.olderSparseBackends(fp8)
+		return
 	case s.Bool("enable_hisparse") && fp8 && s.since(r0512):
 		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case s.Bool("enable_hisparse"):
@@ -305,4 +308,27 @@ func (s *state) deepseekV4(m *modelConfig) error {
 		s.info("Setting swa_full_tokens_ratio to 0.1 for %s.", m.arch)
 	}
 	return nil
+}
+
+// olderSparseBackends overwrites the kernels of sparse attention whatever was
+// asked for, except a BF16 cache before SM100 (up to 0.5.8).
+func (s *state) olderSparseBackends(fp8 bool) {
+	s.because("SGL-DSA-BACKENDS-001", byHardware, "the kernels of sparse attention follow the KV cache dtype and the GPU", "kv_cache_dtype")
+	switch {
+	case fp8:
+		s.Set("nsa_prefill_backend", "flashmla_auto")
+		s.Set("nsa_decode_backend", "flashmla_kv")
+		s.warn("Setting %s backend to flashmla_auto for prefill and flashmla_kv for decode for FP8 KV Cache.", s.sparseName())
+	case s.gpu.major >= 10:
+		s.Set("nsa_prefill_backend", "flashmla_sparse")
+		s.Set("nsa_decode_backend", "flashmla_sparse")
+	}
+}
+
+// sparseName is what messages call sparse attention.
+func (s *state) sparseName() string {
+	if s.since(r0508) {
+		return "DSA"
+	}
+	return "NSA"
 }

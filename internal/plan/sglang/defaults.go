@@ -12,7 +12,7 @@ func (s *state) loadBalance() error {
 		}
 		return nil
 	}
-	if mode == "prefill" && s.Is("load_balance_method", "round_robin") && s.r == r0509 {
+	if mode == "prefill" && s.Is("load_balance_method", "round_robin") && !s.since(r0510) {
 		s.because("", byCoupling, "a prefill server routes by bootstrap room", "disaggregation_mode")
 		s.Set("load_balance_method", "follow_bootstrap_room")
 		s.warn("In PD-disaggregation prefill mode, the 'round_robin' load balancing method " +

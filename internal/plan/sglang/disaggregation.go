@@ -117,7 +117,7 @@ func (s *state) encoderDisaggregation() error {
 		}
 	}
 	mooncake := s.Is("disaggregation_transfer_backend", "mooncake") && !s.Is("disaggregation_mode", "null")
-	if (mooncake || s.Is("encoder_transfer_backend", "mooncake")) && s.Nil("disaggregation_ib_device") {
+	if (mooncake || s.Is("encoder_transfer_backend", "mooncake")) && s.since(r0509) && s.Nil("disaggregation_ib_device") {
 		s.because("SGL-COMM-IB-001", byDefault, "Mooncake looks for InfiniBand devices itself")
 		s.warn("No IB devices specified for Mooncake backend, falling back to auto discovery.")
 	}

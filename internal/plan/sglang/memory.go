@@ -66,7 +66,7 @@ func (s *state) gpuMemory() error {
 			return err
 		}
 	}
-	if _, ok := s.Env("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"); s.Bool("enable_symm_mem") && !ok {
+	if _, ok := s.Env("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE"); s.Bool("enable_symm_mem") && !ok && s.since(r0509) {
 		s.because("SGL-COMM-SYMM-001", byCoupling, "symmetric memory needs room", "enable_symm_mem")
 		s.SetEnv("SGLANG_SYMM_MEM_PREALLOC_GB_SIZE", "4")
 		s.warn("Symmetric memory is enabled, setting symmetric memory prealloc size to 4GB as default." +
@@ -105,7 +105,7 @@ func (s *state) graphSizes() error {
 	}
 	if s.Nil("piecewise_cuda_graph_tokens") {
 		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", "piecewise_cuda_graph_max_tokens")
-		s.Set("piecewise_cuda_graph_tokens", piecewiseTokens(s.Int("piecewise_cuda_graph_max_tokens")))
+		s.Set("piecewise_cuda_graph_tokens", s.piecewiseTokens(s.Int("piecewise_cuda_graph_max_tokens")))
 	}
 	return nil
 }
@@ -171,8 +171,12 @@ func (s *state) graphStretches(limit int) []any {
 }
 
 // piecewiseTokens is _generate_piecewise_cuda_graph_tokens.
-func piecewiseTokens(limit int) []any {
-	return sizes(limit, stretch{4, 33, 4}, stretch{48, 257, 16}, stretch{288, 513, 32}, stretch{576, 1025, 64},
+func (s *state) piecewiseTokens(limit int) []any {
+	first := 576
+	if !s.since(r0509) {
+		first = 640
+	}
+	return sizes(limit, stretch{4, 33, 4}, stretch{48, 257, 16}, stretch{288, 513, 32}, stretch{first, 1025, 64},
 		stretch{1280, 4097, 256}, stretch{4608, limit + 1, 512})
 }
 
@@ -219,7 +223,7 @@ func (s *state) memFraction() error {
 	if err != nil {
 		return err
 	}
-	if m.multimodal && !s.Bool("language_only") {
+	if m.multimodal && !(s.since(r0509) && s.Bool("language_only")) {
 		s.visionMemory(m)
 	}
 	return nil

@@ -19,7 +19,7 @@ func (s *state) modelSpecific() error {
 	if err := s.byArchitecture(m); err != nil {
 		return err
 	}
-	if _, ok := s.Env("SGLANG_EMBEDDINGS_SPARSE_HEAD"); ok && s.since(r0509) {
+	if _, ok := s.Env("SGLANG_EMBEDDINGS_SPARSE_HEAD"); ok && s.since(r0508) {
 		s.because("SGL-OVERLAP-MODEL-001", byEnvironment, "a sparse embedding head has no overlap scheduler")
 		s.Set("disable_overlap_schedule", true)
 		s.warn("Overlap scheduler is disabled when using sparse head for embedding model.")
@@ -33,7 +33,9 @@ func (s *state) v3Arch(arch string) bool {
 	switch arch {
 	case "DeepseekV3ForCausalLM":
 		return true
-	case "KimiK25ForConditionalGeneration", "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "GlmMoeDsaForCausalLM":
+	case "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration":
+		return s.since(r0506)
+	case "KimiK25ForConditionalGeneration", "GlmMoeDsaForCausalLM":
 		return s.since(r0509)
 	case "DeepseekV32ForCausalLM":
 		return s.since(r0512)
@@ -41,8 +43,23 @@ func (s *state) v3Arch(arch string) bool {
 	return false
 }
 
+// newArchs are architectures with a branch of their own since a release.
+var newArchs = newRoster(joined{
+	r0508: `MiMoV2FlashForCausalLM`,
+	r0509: `Step3p5ForCausalLM Exaone4ForCausalLM ExaoneMoEForCausalLM BailingMoeV2_5ForCausalLM
+		Qwen3_5MoeForConditionalGeneration Qwen3_5ForConditionalGeneration GraniteMoeHybridForCausalLM Lfm2ForCausalLM`,
+}, nil)
+
 func (s *state) byArchitecture(m *modelConfig) error {
 	arch := m.arch
+	if newArchs.known(arch) && !newArchs.has(s.r, arch) {
+		return nil
+	}
+	if !s.since(r0509) {
+		if done, err := s.olderHybrid(m); done {
+			return err
+		}
+	}
 	switch {
 	case arch == "DeepseekV4ForCausalLM" && s.since(r0512):
 		return s.deepseekV4(m)
@@ -174,6 +191,11 @@ func (s *state) gptOss(m *modelConfig) error {
 		s.Set("disable_hybrid_swa_memory", true)
 		s.warn("Disable hybrid SWA memory for GPT-OSS model with trtllm_mha attention backend.")
 	}
+	if !s.Nil("speculative_algorithm") && s.r == r0508 {
+		s.because("SGL-KV-SWA-001", byCoupling, "speculation cannot use the hybrid sliding-window memory", "speculative_algorithm")
+		s.Set("disable_hybrid_swa_memory", true)
+		s.warn("Disable hybrid SWA memory for GPT-OSS model with speculative decoding.")
+	}
 	if s.since(r0510) && s.gpu.hip {
 		s.aiterFusion("GptOssForCausalLM")
 	}
@@ -204,8 +226,15 @@ func (s *state) gptOssBackends() []string {
 }
 
 func (s *state) gptOssMoE(mxfp4 bool) {
-	aiter := s.gpu.hip && s.envBool("SGLANG_USE_AITER")
+	aiter := s.gpu.hip && s.envBool("SGLANG_USE_AITER") && s.since(r0509)
 	switch {
+	case s.Bool("enable_piecewise_cuda_graph") && !s.since(r0509):
+		s.because("SGL-MOE-GPTOSS-001", byCoupling, "prefill graphs leave the experts' kernels open", "enable_piecewise_cuda_graph")
+		s.warn("Enable piecewise CUDA graph, enabling auto MOE kernel.")
+	case !s.since(r0509) && s.gpu.blackwell() && mxfp4:
+		s.because("SGL-MOE-GPTOSS-001", byHardware, "Blackwell has flashinfer's MXFP4 kernels")
+		s.Set("moe_runner_backend", "flashinfer_mxfp4")
+		s.warn("Detected SM100 and MXFP4 quantization format for GPT-OSS model, enabling FlashInfer MXFP4 MOE kernel.")
 	case s.since(r0510) && s.gpu.sm100() && mxfp4:
 		s.because("SGL-MOE-GPTOSS-001", byHardware, "SM100 has flashinfer's MXFP4 kernels")
 		s.Set("moe_runner_backend", "flashinfer_mxfp4")
@@ -224,7 +253,7 @@ func (s *state) gptOssMoE(mxfp4 bool) {
 		s.because("SGL-MOE-GPTOSS-002", byHardware, "aiter has no kernels for these shapes")
 		s.Set("moe_runner_backend", "triton")
 		s.warn("Detected ROCm with SGLANG_USE_AITER for GPT-OSS bf16 model, using triton MOE kernel.")
-	case s.Int("ep_size") == 1 && s.tritonKernels() && s.Nil("quantization"):
+	case s.Int("ep_size") == 1 && s.tritonKernels() && (s.Nil("quantization") || !s.since(r0509)):
 		s.because("SGL-MOE-GPTOSS-003", byModel, "GPT-OSS runs with triton_kernels")
 		s.Set("moe_runner_backend", "triton_kernel")
 		s.warn("Detected GPT-OSS model, enabling triton_kernels MOE kernel.")
@@ -340,7 +369,8 @@ func (s *state) olmo2() error {
 	return nil
 }
 
-func (s *state) nemotronH(m *modelConfig) error {
+// nemotronQuantization takes over the scheme of a quantised Nemotron-H.
+func (s *state) nemotronQuantization(m *modelConfig) error {
 	switch m.quantization {
 	case "modelopt", "modelopt_fp8", "modelopt_fp4", "modelopt_mixed":
 		if m.hf.Text("mlp_hidden_act") != "relu2" {
@@ -368,6 +398,13 @@ func (s *state) nemotronH(m *modelConfig) error {
 		default:
 			s.Set("moe_runner_backend", "flashinfer_cutlass")
 		}
+	}
+	return nil
+}
+
+func (s *state) nemotronH(m *modelConfig) error {
+	if err := s.nemotronQuantization(m); err != nil {
+		return err
 	}
 	if err := s.mambaRadix(m.arch, mambaSupport{cache: true, sm100: "flashinfer"}); err != nil {
 		return err

@@ -1,5 +1,7 @@
 package sglang
 
+import "strings"
+
 // moeKernel checks the kernels of the experts.
 func (s *state) moeKernel() error {
 	if s.Is("quantization", "mxfp8") && s.since(r0510) {
@@ -48,12 +50,12 @@ func (s *state) moeKernel() error {
 		s.because("SGL-MOE-CUTLASS", byEnvironment, "SGLANG_CUTLASS_MOE")
 		s.warn("SGLANG_CUTLASS_MOE is deprecated, use --moe-runner-backend=cutlass and/or --speculative-moe-runner-backend=cutlass instead")
 		if !s.Is("quantization", "fp8", "mxfp8") {
-			return assertion("cutlass MoE is only supported with fp8/mxfp8 quantization")
+			return assertion("cutlass MoE is only supported with %s quantization", s.eightBit("fp8/mxfp8"))
 		}
 		s.Set("moe_runner_backend", "cutlass")
 	}
 	if s.Is("moe_runner_backend", "cutlass") && s.Is("quantization", "fp8", "mxfp8") && s.Int("ep_size") != 1 {
-		return assertion("FP8/MXFP8 Cutlass MoE is only supported with ep_size == 1")
+		return assertion("%s Cutlass MoE is only supported with ep_size == 1", s.eightBit("FP8/MXFP8"))
 	}
 	return s.moePiecewise()
 }
@@ -257,4 +259,12 @@ func (s *state) expertMetrics() error {
 		s.Set("expert_distribution_recorder_buffer_size", 1000)
 	}
 	return nil
+}
+
+// eightBit names the 8-bit formats that the release has.
+func (s *state) eightBit(names string) string {
+	if !s.since(r0509) {
+		names, _, _ = strings.Cut(names, "/")
+	}
+	return names
 }

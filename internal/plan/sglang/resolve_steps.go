@@ -10,12 +10,12 @@ func at(id, method, when string, run func(*state) error) step {
 // resolveSteps is ServerArgs.__post_init__ in its order.
 func resolveSteps() []step {
 	return []step{
-		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.9", (*state).loadBalance),
+		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.8", (*state).loadBalance),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.12)", ">=0.5.12", (*state).disaggregation),
 		at("SGL-NOKV", "_validate_prefill_only_disable_kv_cache_args (0.5.12)", ">=0.5.12", (*state).noKVCache),
 		at("SGL-SSL", "_handle_ssl_validation (0.5.10)", ">=0.5.10", (*state).ssl),
 		at("SGL-PARSER", "_handle_deprecated_args (0.5.9)", ">=0.5.6", (*state).deprecatedArgs),
-		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.9", (*state).prefillDelayer),
+		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.8", (*state).prefillDelayer),
 		at("SGL-DEFAULTS", "_handle_missing_default_values (0.5.9)", "", (*state).missingDefaults),
 		at("SGL-GRAPH-PIECEWISE-OFF", "_handle_piecewise_cuda_graph (0.5.10)", ">=0.5.10", (*state).piecewiseOff),
 		at("SGL-MEM", "_handle_gpu_memory_settings (0.5.9)", "", (*state).gpuMemory),

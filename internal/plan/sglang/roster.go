@@ -44,3 +44,6 @@ func (t roster) has(r release, names ...string) bool {
 	}
 	return false
 }
+
+// known says whether any release has a name.
+func (t roster) known(name string) bool { _, ok := t()[name]; return ok }

@@ -101,7 +101,7 @@ func (s *state) kvDtype(m *modelConfig, algo any) error {
 		dtype = m.dtype
 		if text, _ := algo.(string); strings.EqualFold(text, "FP8") {
 			dtype = fp8
-			if !s.since(r0515) { // later releases do not write it back
+			if s.since(r0509) && !s.since(r0515) { // the others do not write it back
 				s.because("SGL-KV-CHECKPOINT-001", byCheckpoint, "the checkpoint names an FP8 KV cache")
 				s.Set("kv_cache_dtype", "fp8_e4m3")
 			}
