@@ -93,6 +93,9 @@ var kinds = map[string]func() Message{
 	"refused":     func() Message { return new(RefusedMsg) },
 	"ignored":     func() Message { return new(IgnoredMsg) },
 	"memory":      func() Message { return new(MemoryMsg) },
+	"eval":        func() Message { return new(EvalMsg) },
+	"trace":       func() Message { return new(TraceMsg) },
+	"trace-layer": func() Message { return new(TraceLayerMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }

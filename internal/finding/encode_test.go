@@ -60,12 +60,14 @@ func populate(v reflect.Value, depth int) {
 		populate(v.Index(0), depth-1)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("NCCL_DEBUG"), reflect.ValueOf("INFO"))
+		e := reflect.New(v.Type().Elem()).Elem()
+		populate(e, depth-1)
+		v.SetMapIndex(reflect.ValueOf("NCCL_DEBUG"), e)
 	case reflect.String:
 		v.SetString("<a> & \"b\" \u2028 \x00")
 	case reflect.Int:
 		v.SetInt(7)
-	case reflect.Float64:
+	case reflect.Float32, reflect.Float64:
 		v.SetFloat(2.5)
 	case reflect.Bool:
 		v.SetBool(true)
