@@ -1,0 +1,184 @@
+package oracle
+
+import (
+	"shakedown/internal/kernel"
+	"shakedown/internal/oracle/family"
+	"shakedown/internal/oracle/numerics"
+)
+
+// mla is multi-head latent attention.
+type mla struct {
+	family.MLA
+	qa, qb, q    *linear // qa and qb, or q alone
+	kva, kvb, o  *linear
+	qNorm, cNorm vector
+	index        *indexer // nil for none
+}
+
+func (b *binder) mla(prefix string, hidden int, a *family.MLA) *mla {
+	width := a.Heads * (a.Nope + a.Rope)
+	out := &mla{
+		MLA:   *a,
+		kva:   b.linear(prefix+".kv_a_proj_with_mqa", a.KVRank+a.Rope, hidden, a.Bias),
+		cNorm: b.vector(prefix+".kv_a_layernorm.weight", a.KVRank),
+		kvb:   b.linear(prefix+".kv_b_proj", a.Heads*(a.Nope+a.V), a.KVRank, false),
+		o:     b.linear(prefix+".o_proj", hidden, a.Heads*a.V, a.Bias),
+	}
+	if a.QRank == 0 {
+		out.q = b.linear(prefix+".q_proj", width, hidden, false)
+		return out
+	}
+	out.qa = b.linear(prefix+".q_a_proj", a.QRank, hidden, a.Bias)
+	out.qNorm = b.vector(prefix+".q_a_layernorm.weight", a.QRank)
+	out.qb = b.linear(prefix+".q_b_proj", width, a.QRank, false)
+	if a.Indexer != nil {
+		out.index = b.indexer(prefix+".indexer", hidden, a)
+	}
+	return out
+}
+
+func (a *mla) run(st *step, c *cache, x []float32) []float32 {
+	m := st.m
+	eps := m.Spec.Eps
+	if m.Num.Eps == numerics.EpsReference {
+		eps = 1e-6
+	}
+	var q, low []float32
+	if a.q != nil {
+		q = st.mul("attn.q", a.q, x, st.n)
+	} else {
+		low = st.norm("attn.q_a_norm", a.qNorm, st.mul("attn.q_a", a.qa, x, st.n), eps)
+		q = st.mul("attn.q_b", a.qb, low, st.n)
+	}
+	a.latent(st, c, st.mul("attn.kv_a", a.kva, x, st.n), eps)
+	st.turnHeads(q, a.Heads, a.Nope+a.Rope, a.Nope, m.layout(a.Interleave))
+	st.see("attn.q_rope", "", q)
+
+	a.choose(st, c, x, low)
+	var out []float32
+	if m.Num.MLA == numerics.Expanded {
+		out = a.expanded(st, c, q)
+	} else {
+		out = a.absorbed(st, c, q)
+	}
+	st.see("attn.heads", "", out)
+	return st.mul("attn.o", a.o, out, st.n)
+}
+
+// latent norms, rotates and stores what kv_a_proj made.
+func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
+	m, w := st.m, a.KVRank+a.Rope
+	low := make([]float32, 0, st.n*a.KVRank)
+	for t := range st.n {
+		low = append(low, kv[t*w:][:a.KVRank]...)
+	}
+	low = st.norm("attn.kv_a_norm", a.cNorm, low, eps)
+	for t := range st.n {
+		copy(kv[t*w:][:a.KVRank], low[t*a.KVRank:])
+		st.rope.turn(kv[t*w+a.KVRank:][:a.Rope], st.start+t, m.layout(a.Interleave), m.round.eager, m.round.act)
+	}
+	c.latent.put(st.start, kv)
+	stored := c.latent.data[st.start*w:]
+	st.see("attn.latent", "", stored)
+	if m.Num.MLA != numerics.Expanded {
+		return
+	}
+	for t := range st.n {
+		copy(low[t*a.KVRank:][:a.KVRank], stored[t*w:])
+	}
+	both := st.mul("attn.kv_b", a.kvb, low, st.n)
+	keys, values := make([]float32, 0, st.n*a.Heads*a.Nope), make([]float32, 0, st.n*a.Heads*a.V)
+	for i := range st.n * a.Heads {
+		head := both[i*(a.Nope+a.V):][:a.Nope+a.V]
+		keys, values = append(keys, head[:a.Nope]...), append(values, head[a.Nope:]...)
+	}
+	c.keys.put(st.start, keys)
+	c.values.put(st.start, values)
+}
+
+// choose finds out which positions each token attends to; st.selected stays nil
+// when that is all of them.
+func (a *mla) choose(st *step, c *cache, x, low []float32) {
+	if a.index != nil {
+		st.selected = a.index.run(st, c, x, low)
+	}
+	if st.tap == nil || a.Indexer == nil && !a.Shared {
+		return
+	}
+	for t, chosen := range st.selected {
+		st.tap.Selected(st.layer, st.start+t, chosen)
+	}
+}
+
+// positions are those that token t of the step attends to.
+func (a *mla) positions(st *step, t int) []int {
+	if a.Indexer == nil && !a.Shared {
+		return visible(st.start + t)
+	}
+	return st.selected[t]
+}
+
+// expanded attends with keys and values per head.
+func (a *mla) expanded(st *step, c *cache, q []float32) []float32 {
+	w := a.Nope + a.Rope
+	out := make([]float32, st.n*a.Heads*a.V)
+	st.m.pool.Each(st.n*a.Heads, func(i int) {
+		t, h := i/a.Heads, i%a.Heads
+		at := a.positions(st, t)
+		p := make([]float32, len(at))
+		qh := q[i*w:][:w]
+		key := make([]float32, w)
+		for j, pos := range at {
+			copy(key, c.keys.row(pos)[h*a.Nope:][:a.Nope])
+			copy(key[a.Nope:], c.latent.row(pos)[a.KVRank:])
+			p[j] = kernel.Dot(qh, key)
+		}
+		st.m.attend(out[i*a.V:][:a.V], p, float32(a.Scale), func(j int) []float32 { return c.values.row(at[j])[h*a.V:][:a.V] })
+	})
+	return out
+}
+
+// absorbed attends to latents: the key half of kv_b_proj is multiplied into the
+// query, the value half into the output.
+func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
+	m, w, lw := st.m, a.Nope+a.Rope, a.KVRank+a.Rope
+	query := make([]float32, st.n*a.Heads*lw) // latent query and rotated query
+	mixed := make([]float32, st.n*a.Heads*a.KVRank)
+	out := make([]float32, st.n*a.Heads*a.V)
+	st.m.pool.Each(a.Heads, func(h int) {
+		row := make([]float32, a.KVRank)
+		for i := range a.Nope {
+			a.kvb.Row(h*(a.Nope+a.V)+i, row)
+			for t := range st.n {
+				kernel.AddScaled(query[(t*a.Heads+h)*lw:][:a.KVRank], row, q[(t*a.Heads+h)*w+i])
+			}
+		}
+		for t := range st.n {
+			dst := query[(t*a.Heads+h)*lw:][:lw]
+			m.round.act.apply(dst[:a.KVRank])
+			copy(dst[a.KVRank:], q[(t*a.Heads+h)*w+a.Nope:][:a.Rope])
+		}
+	})
+	st.see("attn.q_latent", a.kvb.name, query)
+	st.m.pool.Each(st.n*a.Heads, func(i int) {
+		at := a.positions(st, i/a.Heads)
+		p := make([]float32, len(at))
+		for j, pos := range at {
+			p[j] = kernel.Dot(query[i*lw:][:lw], c.latent.row(pos))
+		}
+		m.attend(mixed[i*a.KVRank:][:a.KVRank], p, float32(a.Scale), func(j int) []float32 { return c.latent.row(at[j])[:a.KVRank] })
+	})
+	st.see("attn.o_latent", "", mixed)
+	st.m.pool.Each(a.Heads, func(h int) {
+		row := make([]float32, a.KVRank)
+		for j := range a.V {
+			a.kvb.Row(h*(a.Nope+a.V)+a.Nope+j, row)
+			for t := range st.n {
+				i := t*a.Heads + h
+				out[i*a.V+j] = kernel.Dot(mixed[i*a.KVRank:][:a.KVRank], row)
+			}
+		}
+	})
+	m.round.act.apply(out)
+	return out
+}

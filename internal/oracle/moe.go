@@ -1,0 +1,241 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+
+	"shakedown/internal/kernel"
+	"shakedown/internal/oracle/family"
+	"shakedown/internal/oracle/numerics"
+)
+
+// moe is a mixture of experts.
+type moe struct {
+	family.MoE
+	router  *linear
+	bias    []float32 // nil for none
+	experts []*mlp
+	shared  *mlp // nil for none
+}
+
+func (b *binder) moe(prefix string, hidden int, m *family.MoE, fused bool) *moe {
+	out := &moe{MoE: *m, router: b.linear(prefix+".gate", m.Experts, hidden, false)}
+	if m.Router.Bias {
+		out.bias = b.vector(prefix+".gate.e_score_correction_bias", m.Experts).v
+	}
+	out.experts = b.experts(prefix+".experts", hidden, m, fused)
+	if m.Shared > 0 {
+		out.shared = b.mlp(prefix+".shared_experts", hidden, family.Dense{Width: m.Shared})
+	}
+	return out
+}
+
+// slot is one chosen expert of one token.
+type slot struct {
+	token, nth int
+}
+
+// run is the mixture of all tokens of a step.
+func (p *moe) run(st *step, x []float32) []float32 {
+	hidden := len(x) / st.n
+	experts, weights := p.route(st, x)
+	byExpert := make([][]slot, p.Experts)
+	for t, chosen := range experts {
+		for i, e := range chosen {
+			byExpert[e] = append(byExpert[e], slot{t, i})
+		}
+	}
+	k := len(experts[0])
+	outs := make([]float32, st.n*k*hidden)
+	for e, slots := range byExpert {
+		if len(slots) == 0 {
+			continue
+		}
+		in := make([]float32, 0, len(slots)*hidden)
+		for _, s := range slots {
+			in = append(in, x[s.token*hidden:][:hidden]...)
+		}
+		y := p.expert(st, e, slots, in)
+		for i, s := range slots {
+			copy(outs[(s.token*k+s.nth)*hidden:][:hidden], y[i*hidden:])
+		}
+	}
+	y := make([]float32, len(x))
+	st.m.pool.Each(st.n, func(t int) {
+		p.sum(st.m, y[t*hidden:][:hidden], outs[t*k*hidden:][:k*hidden], experts[t], weights[t])
+	})
+	st.see("moe.routed", "", y)
+	if p.shared != nil {
+		add(y, p.shared.run(st, "moe.shared", x, st.n))
+		st.m.round.act.apply(y)
+		st.see("moe.out", "", y)
+	}
+	return y
+}
+
+// expert runs one expert on its tokens.
+func (p *moe) expert(st *step, e int, slots []slot, in []float32) []float32 {
+	x := p.experts[e]
+	gate := st.m.mul(x.gate, in, len(slots))
+	up := st.m.mul(x.up, in, len(slots))
+	p.see(st, "expert.gate", x.gate, slots, gate)
+	p.see(st, "expert.up", x.up, slots, up)
+	if st.m.Num.Has(numerics.SwapGateUp) {
+		gate, up = up, gate
+	}
+	st.m.gateUp(gate, up)
+	p.see(st, "expert.act", x.down, slots, gate)
+	y := st.m.mul(x.down, gate, len(slots))
+	p.see(st, "expert.down", x.down, slots, y)
+	return y
+}
+
+func (p *moe) see(st *step, name string, l *linear, slots []slot, values []float32) {
+	if st.tap == nil {
+		return
+	}
+	rows := make([]int, len(slots))
+	for i, s := range slots {
+		rows[i] = st.start + s.token
+	}
+	st.tap.Op(&Op{Layer: st.layer, Name: name, Tensor: l.name, Start: st.start, Tokens: len(slots), Width: len(values) / len(slots), Values: values, Rows: rows})
+}
+
+// sum adds the weighted outputs of one token's experts.
+func (p *moe) sum(m *Model, y, outs []float32, experts []int, weights []float32) {
+	d := len(y)
+	if m.Num.Experts == numerics.ExpertsF32 {
+		for i, w := range weights {
+			for j, v := range outs[i*d:][:d] {
+				y[j] += float32(v * w)
+			}
+		}
+		m.round.act.apply(y)
+		return
+	}
+	order := make([]int, len(experts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return experts[a] - experts[b] })
+	part := make([]float32, d)
+	for _, i := range order {
+		for j, v := range outs[i*d:][:d] {
+			part[j] = v * weights[i]
+		}
+		m.round.act.apply(part)
+		add(y, part)
+		m.round.act.apply(y)
+	}
+}
+
+// route chooses the experts of all tokens.
+func (p *moe) route(st *step, x []float32) (experts [][]int, weights [][]float32) {
+	logits := make([]float32, st.n*p.Experts)
+	p.router.MulMat(st.m.pool, logits, x, st.n)
+	// The softmax router works in the model's format, the sigmoid one in float32
+	// (TF qwen3_moe and deepseek_v3).
+	if p.Router.Score == family.Softmax || st.m.Num.Router == numerics.RouterAct {
+		st.m.round.act.apply(logits)
+	}
+	st.see("moe.router", p.router.name, logits)
+	experts, weights = make([][]int, st.n), make([][]float32, st.n)
+	st.m.pool.Each(st.n, func(t int) {
+		experts[t], weights[t] = p.choose(logits[t*p.Experts:][:p.Experts])
+		if p.Router.Score == family.Softmax {
+			st.m.round.act.apply(weights[t])
+		}
+		if st.m.Num.Has(numerics.FusedSharedCount) {
+			experts[t], weights[t] = experts[t][:p.TopK-1], weights[t][:p.TopK-1]
+		}
+	})
+	if st.tap != nil {
+		for t := range st.n {
+			st.tap.Routed(st.layer, st.start+t, experts[t], weights[t])
+		}
+	}
+	return experts, weights
+}
+
+// choose picks the experts of one token, best first, the lower number among
+// equals, and their weights.
+func (p *moe) choose(logits []float32) ([]int, []float32) {
+	r := p.Router
+	scores := slices.Clone(logits)
+	if r.Score == family.Softmax {
+		kernel.Softmax(scores)
+	} else {
+		for i, l := range logits {
+			scores[i] = kernel.Sigmoid(l)
+		}
+	}
+	biased := scores
+	if p.bias != nil {
+		biased = slices.Clone(scores)
+		add(biased, p.bias)
+	}
+	if r.Groups > 1 {
+		biased = limitGroups(biased, r.Groups, r.TopGroups)
+	}
+	chosen := TopK(biased, p.TopK)
+	weights := make([]float32, len(chosen))
+	var sum float32
+	for i, e := range chosen {
+		weights[i] = scores[e]
+		sum += scores[e]
+	}
+	for i := range weights {
+		if r.Normalise {
+			weights[i] /= sum + float32(r.Epsilon)
+		}
+		weights[i] *= float32(r.Scale)
+	}
+	return chosen, weights
+}
+
+// limitGroups takes all groups but the best out of the choice. The score of a
+// group is the sum of its two best.
+func limitGroups(scores []float32, groups, keep int) []float32 {
+	size := len(scores) / groups
+	sums := make([]float32, groups)
+	for g := range sums {
+		best := TopK(scores[g*size:][:size], 2)
+		sums[g] = scores[g*size+best[0]] + scores[g*size+best[1]]
+	}
+	out := make([]float32, len(scores))
+	for i := range out {
+		out[i] = float32(math.Inf(-1))
+	}
+	for _, g := range TopK(sums, keep) {
+		copy(out[g*size:][:size], scores[g*size:])
+	}
+	return out
+}
+
+// TopK gives the numbers of the k largest values, largest first, the lower
+// number among equals. NaN counts as larger than everything, as in torch.topk.
+func TopK(x []float32, k int) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		va, vb := x[a], x[b]
+		switch {
+		case va == vb, va != va && vb != vb:
+			return a - b
+		case va != va, va > vb:
+			return -1
+		case vb != vb, va < vb:
+			return 1
+		}
+		return 0
+	})
+	return order[:min(k, len(order))]
+}
+
+func add(y, x []float32) {
+	for i, v := range x {
+		y[i] += v
+	}
+}
