@@ -38,6 +38,7 @@ func newTopicCmds() []*cobra.Command {
 			"\nWhen the input holds several launches, the last one decides; of servers that ran\nside by side, one that failed."},
 		{Use: "environment", Short: "Variables that shakedown reads", Long: environmentHelp},
 		{Use: "output", Short: "Formats of the report", Long: outputHelp},
+		newNumericsTopic(),
 	}
 }
 

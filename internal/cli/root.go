@@ -36,6 +36,8 @@ func newRootCmd(w *World) *cobra.Command {
 		newDiffCmd(w, runDiff),
 		newPlanCmd(w, runPlan),
 		newRedactCmd(w, runRedact),
+		newEvalCmd(w, runEval),
+		newTraceCmd(w, runTrace),
 		newRulesCmd(w, rulesRuns{list: runRulesList, show: runRulesShow, test: runRulesTest}),
 		newVersionCmd(w, runVersion),
 	)
