@@ -36,8 +36,7 @@ type model struct {
 	maxLenKey string
 }
 
-// readModel derives the facts of a checkpoint for a release. Overriding
-// architecture and model type make a draft model of it.
+// readModel derives the facts of a checkpoint for a release.
 func readModel(files *hfconfig.Model, r release, mlaDisabled bool) *model {
 	m := &model{files: files, config: files.Config}
 	m.modelType = files.Config.Text("model_type")
@@ -71,6 +70,9 @@ func readModel(files *hfconfig.Model, r release, mlaDisabled bool) *model {
 	m.layerTypes = layerTypes(m.text, m.textType)
 	m.slidingWindow = slidingWindow(m.text, m.textType)
 	m.chunk = pythonInt(m.text, "attention_chunk_size")
+	if _, named := m.text["attention_chunk_size"]; !named && m.textType == "llama4_text" {
+		m.chunk = 8192 // Llama4TextConfig's own default
+	}
 	m.quantization = quantizationConfig(files)
 	m.prefixLM = isPrefixLM(files.Config, r)
 	m.encoderDec, _ = files.Config.Bool("is_encoder_decoder")

@@ -359,16 +359,16 @@ func (s *state) textOnly() bool {
 	if s.args.Bool("language_model_only") {
 		return true
 	}
-	limits, _ := s.args.Get("limit_mm_per_prompt").(map[string]any)
-	if len(limits) == 0 {
-		return false
-	}
-	for _, v := range limits {
-		if v != 0 {
+	asked, _ := s.args.Get("limit_mm_per_prompt").(map[string]any)
+	for kind, field := range map[string]string{"image": "", "video": "video_token_id", "audio": "audio_config"} {
+		if field != "" && !s.model.config.Has(field) {
+			continue
+		}
+		if n, ok := asked[kind].(int); !ok || n != 0 {
 			return false
 		}
 	}
-	return limits["image"] == 0
+	return true
 }
 
 // deepEPGraphs turns CUDA graphs off for kernels that they cannot hold.

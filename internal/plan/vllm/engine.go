@@ -144,8 +144,8 @@ func (s *state) announceCacheDType() {
 
 // blockSize is 16 tokens unless asked otherwise.
 func (s *state) blockSize() error {
-	if u, ok := s.Get("cache.gpu_memory_utilization").(float64); ok && u > 1 {
-		return refuse("ValidationError", "1 validation error for CacheConfig\ngpu_memory_utilization\n  Input should be less than or equal to 1 [type=less_than_equal, ...]")
+	if err := s.withinLimits("CacheConfig"); err != nil {
+		return err
 	}
 	if s.Bool("cache.calculate_kv_scales") && s.r >= v0191 {
 		s.warn("The `--calculate-kv-scales` option is deprecated and will be removed in v0.19. The scales will be loaded from the model checkpoint if available, otherwise they default to 1.0.")
@@ -166,6 +166,9 @@ func (s *state) blockSize() error {
 // executor decides how the workers are started, and that there are enough
 // GPUs.
 func (s *state) executor() error {
+	if err := s.withinLimits("ParallelConfig"); err != nil {
+		return err
+	}
 	tp, pp := s.Int("parallel.tensor_parallel_size"), s.Int("parallel.pipeline_parallel_size")
 	world := tp * pp * max(1, s.Int("parallel.prefill_context_parallel_size"))
 	backend := s.Str("parallel.distributed_executor_backend")
@@ -277,6 +280,9 @@ func (s *state) batchedDP() bool {
 
 // scheduler checks the sizes of a step.
 func (s *state) scheduler() error {
+	if err := s.withinLimits("SchedulerConfig"); err != nil {
+		return err
+	}
 	if s.model.encoderDec {
 		s.because("VLLM-SCHED-CHUNKED-ENCDEC", byModel, "An encoder-decoder model.")
 		s.Set("scheduler.disable_chunked_mm_input", true)

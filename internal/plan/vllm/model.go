@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,9 +57,13 @@ func (s *state) sleepMode() error {
 
 // readCheckpoint reads config.json, which transformers must know the type of.
 func (s *state) readCheckpoint() error {
-	kind := s.ask.Model.Config.Text("model_type")
+	if err := s.withinLimits("ModelConfig"); err != nil {
+		return err
+	}
+	files := s.overridden()
+	kind := files.Config.Text("model_type")
 	if !s.knowsModelType(kind) {
-		if s.ask.Model.Config.Obj("auto_map").Has("AutoConfig") {
+		if files.Config.Obj("auto_map").Has("AutoConfig") {
 			if !s.args.Bool("trust_remote_code") {
 				return refuse("RuntimeError", "Failed to load the model config. If the model is a custom model not yet available in the HuggingFace transformers library, consider setting `trust_remote_code=True` in LLM or using the `--trust-remote-code` flag in the CLI.")
 			}
@@ -66,13 +71,54 @@ func (s *state) readCheckpoint() error {
 			return invalid("ModelConfig", "%s", unknownModelType(kind))
 		}
 	}
-	s.model = readModel(s.ask.Model, s.r, s.envBool("VLLM_MLA_DISABLE", false))
+	s.model = readModel(files, s.r, s.envBool("VLLM_MLA_DISABLE", false))
 	if len(s.model.architectures) == 0 {
 		return invalid("ModelConfig", "No model architectures are specified")
 	}
 	s.because("", byModel, fmt.Sprintf("config.json: model_type %s, architecture %s.", kind, s.model.architectures[0]))
 	s.Set("model.attention_chunk_size", s.model.chunk)
 	return nil
+}
+
+// overridden is the checkpoint with --hf-config-path and --hf-overrides applied
+// (ModelConfig._apply_dict_overrides).
+func (s *state) overridden() *hfconfig.Model {
+	files := *s.ask.Model
+	if other := s.ask.Drafts[s.args.Str("hf_config_path")]; other != nil {
+		files.Config = other.Config
+	}
+	given, _ := s.args.Get("hf_overrides").(map[string]any)
+	if len(given) == 0 {
+		return &files
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return &files
+	}
+	changes, err := hfconfig.Decode(text)
+	if err != nil {
+		return &files
+	}
+	files.Config = merged(files.Config, changes)
+	return &files
+}
+
+// merged is an object with changes applied. Sections that describe a model of
+// their own are changed field by field, all others are replaced.
+func merged(o, changes hfconfig.Object) hfconfig.Object {
+	out := maps.Clone(o)
+	if out == nil {
+		out = hfconfig.Object{}
+	}
+	for key, v := range changes {
+		inner, _ := v.(hfconfig.Object)
+		if old := o.Obj(key); inner != nil && old.Has("model_type") {
+			out[key] = merged(old, inner)
+			continue
+		}
+		out[key] = v
+	}
+	return out
 }
 
 // unknownModelType is what AutoConfig says about a model type that it does not
@@ -178,7 +224,11 @@ func (s *state) convertType() error {
 // resolveArchitecture finds the class that runs the model.
 func (s *state) resolveArchitecture() error {
 	m := s.model
+	forced := s.args.Str("model_impl") == "transformers"
 	for _, name := range m.architectures {
+		if forced {
+			break
+		}
 		if class, ok := architectureOf(name, s.r); ok {
 			m.name, m.class = name, class
 			break
@@ -191,10 +241,18 @@ func (s *state) resolveArchitecture() error {
 			return invalid("ModelConfig", "Model architectures ['%s'] are not supported for now.", strings.Join(m.architectures, "', '"))
 		}
 		m.class = class
+		if forced {
+			return s.announceArchitecture()
+		}
 		s.because("VLLM-TRANSFORMERS", byModel, "vLLM has no implementation of this architecture and runs the one of transformers.")
 		s.warn("%s has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.", m.name)
-		s.because("", byModel, "")
 	}
+	return s.announceArchitecture()
+}
+
+// announceArchitecture checks that the class can do what it is to do.
+func (s *state) announceArchitecture() error {
+	m := s.model
 	runner := s.Str("model.runner_type")
 	switch {
 	case runner != "pooling" && m.class.pooling && !m.class.generates:
@@ -203,9 +261,6 @@ func (s *state) resolveArchitecture() error {
 		return invalid("ModelConfig", "This model does not support `--runner generate`.")
 	case runner == "pooling" && !m.class.pooling && !slices.Contains([]string{"embed", "classify", "reward"}, s.Str("model.convert_type")):
 		return invalid("ModelConfig", "This model does not support `--runner pooling`. You can pass `--convert <embed|classify> to adapt it into a pooling model.")
-	}
-	if runner == "pooling" && m.class.attention == "" {
-		m.class.attention = "decoder"
 	}
 	s.info("Resolved architecture: %s", m.name)
 	s.because("", byModel, fmt.Sprintf("The class %s says what its layers are.", m.name))
@@ -437,7 +492,15 @@ func (s *state) deriveMaxModelLen(asked int, given bool) (int, error) {
 
 // multimodal says whether the model takes more than text.
 func (s *state) multimodal() error {
+	if s.model.encoderDec {
+		s.info("Encoder-decoder model detected, disabling mm processor cache.")
+	}
 	s.because("", byModel, fmt.Sprintf("The class %s says whether it takes more than text.", s.model.name))
 	s.Set("model.is_multimodal_model", s.model.class.multimodal)
+	if s.r >= v0320 && s.model.class.multimodal && s.textOnly() {
+		s.because("VLLM-TEXT-ONLY", byCoupling, "All limits of multimodal inputs are 0.", "limit_mm_per_prompt")
+		s.info("All limits of multimodal modalities supported by the model are set to 0, running in text-only mode.")
+		s.info("Disabled mm_prefix attention mode because multimodal inputs are configuration-disabled. Attention backends without mm_prefix support may now be selected.")
+	}
 	return nil
 }

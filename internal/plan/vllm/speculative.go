@@ -114,16 +114,15 @@ func (s *state) speculative() error {
 // draftModel reads the draft's checkpoint and finds out the method.
 func (s *state) draftModel(c map[string]any) error {
 	sp := s.spec
-	files := s.ask.Drafts[sp.model]
-	if files == nil {
-		files = s.ask.Model
-	}
-	draft, predict := s.readDraft(files)
-	s.draft = draft
-	if len(draft.architectures) > 0 {
-		draft.name = draft.architectures[0]
-		draft.class, _ = architectureOf(draft.name, s.r)
-		s.info("Resolved architecture: %s", draft.name)
+	draft, predict := &model{}, 0
+	if files := s.draftFiles(); files != nil {
+		draft, predict = s.readDraft(files)
+		s.draft = draft
+		if len(draft.architectures) > 0 {
+			draft.name = draft.architectures[0]
+			draft.class, _ = architectureOf(draft.name, s.r)
+			s.info("Resolved architecture: %s", draft.name)
+		}
 	}
 	low := strings.ToLower(sp.model)
 	switch {
@@ -144,7 +143,7 @@ func (s *state) draftModel(c map[string]any) error {
 		return refuse("NotImplementedError", "Unsupported speculative method: '%s'", sp.method)
 	}
 	sp.eagle = slices.Contains(names("eagle eagle3 mtp dflash"), sp.method)
-	s.because("", byCheckpoint, fmt.Sprintf("The draft model is %s.", draft.name))
+	s.because("", byCheckpoint, fmt.Sprintf("The draft model is %q.", sp.model))
 	s.Set("speculative.method", sp.method)
 	if predict > 0 {
 		switch {
@@ -167,6 +166,18 @@ func (s *state) draftModel(c map[string]any) error {
 	}
 	s.because("", byCoupling, "The draft model is cut like the target.", "parallel.tensor_parallel_size")
 	s.Set("speculative.draft_tensor_parallel_size", tp)
+	return nil
+}
+
+// draftFiles are the small files of the draft's checkpoint: those of the target
+// when it drafts for itself; nil when they are not at hand.
+func (s *state) draftFiles() *hfconfig.Model {
+	if f := s.ask.Drafts[s.spec.model]; f != nil {
+		return f
+	}
+	if s.spec.model == s.model.files.Path {
+		return s.model.files
+	}
 	return nil
 }
 
