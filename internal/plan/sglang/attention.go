@@ -9,6 +9,11 @@ func (s *state) attention() error {
 	if err != nil {
 		return err
 	}
+	if m.arch == "WhisperForConditionalGeneration" && !s.Bool("disable_radix_cache") && s.since(r0510) {
+		s.because("SGL-RADIX-ARCH-001", byModel, "the encoder's padding excludes prefixes")
+		s.Set("disable_radix_cache", true)
+		s.info("Radix cache is disabled for Whisper")
+	}
 	if p := s.Get("prefill_attention_backend"); p != nil && s.Is("decode_attention_backend", p) {
 		s.because("SGL-ATTN-BOTH", byCoupling, "prefill and decode agree", "prefill_attention_backend", "decode_attention_backend")
 		s.Set("attention_backend", p)
@@ -19,7 +24,11 @@ func (s *state) attention() error {
 	if err := s.torchAttention(); err != nil {
 		return err
 	}
-	if err := s.nvidiaAttention(m); err != nil {
+	nvidia := s.nvidiaAttention
+	if s.since(r0515) {
+		nvidia = s.laterAttention
+	}
+	if err := nvidia(m); err != nil {
 		return err
 	}
 	if s.Is("attention_backend", "aiter") && m.contextLen > 8192 {
@@ -86,11 +95,11 @@ func (s *state) torchAttention() error {
 	switch s.Str("attention_backend") {
 	case "torch_native":
 		s.because("SGL-GRAPH-ATTN-001", byCoupling, "the backend cannot be captured", "attention_backend")
-		s.Set("disable_cuda_graph", true)
+		s.noGraphs()
 		s.warn("Cuda graph is disabled because of using torch native attention backend")
 	case "flex_attention":
 		s.because("SGL-GRAPH-ATTN-001", byCoupling, "the backend cannot be captured", "attention_backend")
-		s.Set("disable_cuda_graph", true)
+		s.noGraphs()
 		s.warn("Cuda graph is disabled because of using torch Flex Attention backend")
 		if !s.Nil("speculative_algorithm") {
 			return assertion("Speculative decoding is currently not supported with Flex Attention backend")
@@ -142,15 +151,93 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 			s.pageFor(64, "TensorRT-LLM MHA only supports page_size of 16, 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
 		}
 	}
+	s.noE5M2()
+	if s.Is("prefill_attention_backend", "fa4") && !m.mla && (!s.since(r0510) || s.gpu.sm100()) {
+		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
+	}
+	return nil
+}
+
+// laterAttention is the same from 0.5.15 on: first all page sizes, then the
+// checks.
+func (s *state) laterAttention(m *modelConfig) error {
+	s.backendPages()
+	if s.decodes("trtllm_mla") {
+		if err := s.trtllmMLA(); err != nil {
+			return err
+		}
+	}
+	if s.decodes("tokenspeed_mla") {
+		if err := s.tokenspeed(); err != nil {
+			return err
+		}
+	}
+	if s.decodes("cutedsl_mla") || s.Is("prefill_attention_backend", "cutedsl_mla") {
+		if err := s.cuteDSLMLA(); err != nil {
+			return err
+		}
+	}
+	prefill, decode := s.attentionBackends()
+	switch {
+	case prefill == "trtllm_mha" && !s.gpu.sm100():
+		return valueError("TRTLLM MHA backend for prefill is only supported on Blackwell GPUs (SM100). Please use a different prefill backend.")
+	case decode == "trtllm_mha" && !(s.gpu.sm90() || s.gpu.blackwell()):
+		return valueError("TRTLLM MHA backend for decode is only supported on Hopper (SM90), Blackwell (SM100) and (SM120) GPUs. Please use a different decode backend.")
+	}
+	s.noE5M2()
+	fa4 := s.decodes("fa4") || s.Is("prefill_attention_backend", "fa4")
+	if fa4 && !m.mla && s.gpu.sm100() && s.Int("speculative_eagle_topk") <= 1 {
+		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
+	}
+	return nil
+}
+
+// backendPages sets the page sizes that backends need.
+func (s *state) backendPages() {
+	if s.decodes("flashmla") {
+		s.pageFor(64, "FlashMLA only supports a page_size of 64, change page_size to 64.")
+	}
+	if s.decodes("cutlass_mla") {
+		s.pageFor(128, "Cutlass MLA only supports a page_size of 128, change page_size to 128.")
+	}
+	if s.decodes("trtllm_mla") && !s.Is("page_size", 32, 64) {
+		s.pageFor(64, "TensorRT-LLM MLA only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if s.decodes("tokenspeed_mla") && !s.Is("page_size", 32, 64) {
+		s.pageFor(64, "tokenspeed_mla only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if (s.decodes("cutedsl_mla") || s.Is("prefill_attention_backend", "cutedsl_mla")) && !s.Is("page_size", 32, 64) {
+		s.pageFor(64, "CuteDSL MLA only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if (s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha")) && !s.Is("page_size", 16, 32, 64) {
+		s.pageFor(64, "TensorRT-LLM MHA only supports page_size of 16, 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+}
+
+// cuteDSLMLA checks CuteDSL's attention, which only decodes.
+func (s *state) cuteDSLMLA() error {
+	switch {
+	case s.Is("prefill_attention_backend", "cutedsl_mla"):
+		return assertion("CuteDSL MLA only supports decoding for now")
+	case !s.gpu.sm100():
+		return valueError("CuteDSL MLA backend is only supported on Blackwell GPUs (SM100). Please use a different backend.")
+	case !s.Is("kv_cache_dtype", "fp8_e4m3", "bf16", "bfloat16", "auto"):
+		return valueError("CuteDSL MLA backend only supports kv-cache-dtype of fp8_e4m3, bf16, or auto.")
+	}
+	if s.Nil("prefill_attention_backend") {
+		s.because("SGL-ATTN-CUTEDSL", byCoupling, "CuteDSL only decodes", "attention_backend")
+		s.Set("prefill_attention_backend", "trtllm_mla")
+	}
+	return nil
+}
+
+// noE5M2 leaves fa3 for an e5m2 KV cache.
+func (s *state) noE5M2() {
 	if s.Is("attention_backend", "fa3") && s.Is("kv_cache_dtype", "fp8_e5m2") {
 		s.because("SGL-ATTN-FP8-001", byCoupling, "fa3 has no e5m2", "kv_cache_dtype")
 		s.Set("attention_backend", "triton")
 		s.warn("FlashAttention3 only supports fp8_e4m3 if using FP8; Setting attention backend to triton.")
 	}
-	if s.Is("prefill_attention_backend", "fa4") && !m.mla && (!s.since(r0510) || s.gpu.sm100()) {
-		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
-	}
-	return nil
 }
 
 func (s *state) trtllmMLA() error {
@@ -242,11 +329,13 @@ func (s *state) multiItem() error {
 		return nil
 	}
 	s.because("SGL-MIS", byCoupling, "scoring several items at once excludes them", "enable_mis")
-	if !s.Bool("disable_cuda_graph") {
+	if s.since(r0515) && s.captures(decodeGraph) || !s.since(r0515) && !s.Bool("disable_cuda_graph") {
 		s.warn("CUDA graph is disabled because --enable-mis is set.")
-		s.Set("disable_cuda_graph", true)
 	}
-	s.Set("disable_piecewise_cuda_graph", true)
+	s.noGraphs()
+	if !s.since(r0515) {
+		s.Set("disable_piecewise_cuda_graph", true)
+	}
 	if !s.Bool("disable_radix_cache") {
 		s.warn("Radix cache is disabled because --enable-mis is set.")
 		s.Set("disable_radix_cache", true)

@@ -35,6 +35,9 @@ func (s *state) hicacheNormal() error {
 	}
 	s.hicacheLayout()
 	s.hicacheStorage()
+	if s.since(r0515) {
+		return nil
+	}
 	before := s.Str("hicache_io_backend")
 	if before == "kernel" {
 		if err := s.hicacheDecode(); err != nil {
@@ -57,6 +60,16 @@ func (s *state) hicacheLayout() {
 		s.because("", byCoupling, "direct copying wants its own layout", "hicache_io_backend")
 		s.Set("hicache_mem_layout", "page_first_direct")
 		s.warn("Page first layout is not supported with direct IO backend, switching to page first direct layout")
+	}
+	s.hicacheROCm()
+}
+
+// hicacheROCm avoids the copy kernel that AMD GPUs lack, from 0.5.15 on.
+func (s *state) hicacheROCm() {
+	if s.since(r0515) && s.gpu.hip && s.Is("hicache_mem_layout", "page_first") && s.Is("hicache_io_backend", "kernel") {
+		s.because("", byHardware, "pages are copied by a CUDA kernel")
+		s.Set("hicache_mem_layout", "layer_first")
+		s.warn("page_first kernel write-back requires the CUDA JIT kernel; falling back to layer_first layout on ROCm.")
 	}
 }
 
@@ -105,6 +118,9 @@ func (s *state) hicacheDecode() error {
 }
 
 func (s *state) cacheCompatibility() error {
+	if s.Bool("enable_session_radix_cache") && !s.Is("radix_eviction_policy", "priority") {
+		return valueError("--enable-session-radix-cache requires --radix-eviction-policy priority")
+	}
 	if s.Bool("enable_hierarchical_cache") && s.Bool("disable_radix_cache") {
 		return valueError("The arguments enable-hierarchical-cache and disable-radix-cache are mutually exclusive " +
 			"and cannot be used at the same time. Please use only one of them.")

@@ -31,7 +31,9 @@ func (s *state) checkParallel() error {
 		return assertion("base_gpu_id must be non-negative")
 	case s.Int("gpu_id_step") < 1:
 		return assertion("gpu_id_step must be positive")
-	case !s.Is("moe_dense_tp_size", 1, nil):
+	case s.since(r0515) && !s.Is("moe_dense_tp_size", 1, nil, s.Get("tp_size")):
+		return assertion("moe_dense_tp_size only supports None, 1, or tp_size currently")
+	case !s.since(r0515) && !s.Is("moe_dense_tp_size", 1, nil):
 		return assertion("moe_dense_tp_size only support 1 and None currently")
 	case strings.Contains(s.Str("served_model_name"), ":"):
 		return assertion("served_model_name cannot contain a colon (':') character. "+
@@ -92,7 +94,13 @@ func (s *state) checkMultiplexing() error {
 }
 
 // torch is the version that the release pins.
-func (s *state) torch() string { return "2.9.1+cu128" }
+func (s *state) torch() string {
+	version := known[s.r].torch
+	if s.since(r0515) {
+		return version + "+cu130"
+	}
+	return version + "+cu128"
+}
 
 func (s *state) checkScheduler() error {
 	if s.since(r0510) {
@@ -116,11 +124,13 @@ func (s *state) checkScheduler() error {
 		return valueError("Please set --tokenizer-metrics-custom-labels-header when setting --tokenizer-metrics-allowed-custom-labels.")
 	case s.Bool("export_metrics_to_file") && s.Nil("export_metrics_to_file_dir"):
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
-	case s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):
+	case s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.Bool("enable_dp_attention"):
+		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), --enable-dp-attention is required (DeepSeek-V4 non-EP DP TBO path).")
+	case s.r == r0512 && s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):
 		return valueError("--enable-two-batch-overlap and --enforce-shared-experts-fusion cannot be used together.")
 	case s.Bool("enable_quant_communications") && s.since(r0512):
 		return valueError("Communications quantization is only supported for NPU device")
-	case s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
+	case !s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
 		return valueError("When enabling two batch overlap, moe_a2a_backend cannot be 'none'.")
 	}
 	return nil
@@ -161,7 +171,7 @@ func (s *state) checkHiSparse() error {
 		return assertion("Hierarchical sparse attention currently requires --disable-radix-cache.")
 	}
 	for _, label := range []string{"prefill", "decode"} {
-		if b := s.Str("nsa_" + label + "_backend"); b != "" && b != "flashmla_sparse" {
+		if b := s.Str(s.sparseSetting(label + "_backend")); b != "" && b != "flashmla_sparse" {
 			return valueError("HiSparse requires flashmla_sparse NSA %s backend, but got --nsa-%s-backend=%s. Please use --nsa-%s-backend=flashmla_sparse or omit it.", label, label, b, label)
 		}
 	}

@@ -1,6 +1,9 @@
 package sglang
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // deepseek is DeepSeek V3 and what shares its attention.
 func (s *state) deepseek(m *modelConfig) error {
@@ -140,11 +143,11 @@ func (s *state) sparseContextParallel() error {
 // sparseKV is _set_default_nsa_kv_cache_dtype.
 func (s *state) sparseKV() error {
 	auto := s.Is("kv_cache_dtype", "auto")
-	if auto && s.since(r0509) && (!s.Nil("nsa_prefill_backend") || !s.Nil("nsa_decode_backend")) {
+	if auto && s.since(r0509) && (!s.Nil(s.sparseSetting("prefill_backend")) || !s.Nil(s.sparseSetting("decode_backend"))) {
 		s.because("SGL-DSA-ASKED-001", byCoupling, "the backends that were asked for want a KV cache dtype of their own")
-		s.warn("When specifying --nsa-prefill-backend or --nsa-decode-backend, " +
-			"you should also explicitly set --kv-cache-dtype (e.g., 'fp8_e4m3' or 'bfloat16'). " +
-			"DeepSeek V3.2 defaults to FP8 KV cache which may not be compatible with all backends.")
+		s.warn("When specifying --%[1]s-prefill-backend or --%[1]s-decode-backend, "+
+			"you should also explicitly set --kv-cache-dtype (e.g., 'fp8_e4m3' or 'bfloat16'). "+
+			"DeepSeek V3.2 defaults to FP8 KV cache which may not be compatible with all backends.", s.sparseSetting("")[:3])
 	}
 	if auto {
 		dtype := "bfloat16"
@@ -177,7 +180,7 @@ func (s *state) sparseBackends() {
 		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case s.Bool("enable_hisparse"):
 		decode = "flashmla_sparse"
-	case s.since(r0510) && s.gpu.hip && s.Nil("nsa_prefill_backend") && s.Nil("nsa_decode_backend"):
+	case s.since(r0510) && s.gpu.hip && s.Nil(s.sparseSetting("prefill_backend")) && s.Nil(s.sparseSetting("decode_backend")):
 		prefill, decode = "tilelang", "tilelang"
 	case s.since(r0510) && fp8 && s.gpu.major >= 10:
 		prefill, decode, keep = "trtllm", "trtllm", s.since(r0512)
@@ -189,22 +192,25 @@ func (s *state) sparseBackends() {
 		decode = "trtllm"
 	}
 	s.because("SGL-DSA-BACKENDS-001", byHardware, "the kernels of sparse attention follow the KV cache dtype and the GPU", "kv_cache_dtype")
-	if s.Nil("nsa_prefill_backend") || !keep {
-		s.Set("nsa_prefill_backend", prefill)
+	if s.Nil(s.sparseSetting("prefill_backend")) || !keep {
+		s.Set(s.sparseSetting("prefill_backend"), prefill)
 	}
-	if s.Nil("nsa_decode_backend") || !keep {
-		s.Set("nsa_decode_backend", decode)
+	if s.Nil(s.sparseSetting("decode_backend")) || !keep {
+		s.Set(s.sparseSetting("decode_backend"), decode)
 	}
 	if s.Bool("enable_hisparse") && s.since(r0512) {
-		s.warn("HiSparse enabled (%s): using NSA backends prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
+		s.warn("HiSparse enabled (%s): using %s backends prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.sparseWord(), s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
 		return
 	}
 	if s.Bool("enable_hisparse") {
-		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
+		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
 		return
 	}
-	s.warn("Set NSA backends for %s KV Cache: prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.Str("nsa_prefill_backend"), s.Str("nsa_decode_backend"))
+	s.warn("Set %s backends for %s KV Cache: prefill=%s, decode=%s.", s.sparseWord(), s.Str("kv_cache_dtype"), s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
 }
+
+// sparseWord is how lines name sparse attention.
+func (s *state) sparseWord() string { return strings.ToUpper(s.sparseSetting("")[:3]) }
 
 // deepseekAttention is V3, R1 and V3.1, without sparse attention.
 func (s *state) deepseekAttention() {
@@ -246,6 +252,15 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 			s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for DeepseekV3ForCausalLM")
 		}
 	}
+	if s.since(r0515) {
+		return nil
+	}
+	return s.draftMoE()
+}
+
+// draftMoE chooses the experts' kernels of the draft of an NVFP4 checkpoint; from
+// 0.5.15 on only on AMD GPUs.
+func (s *state) draftMoE() error {
 	if s.Is("quantization", "modelopt_fp4") && s.Is("speculative_algorithm", "EAGLE") &&
 		(s.Nil("speculative_moe_runner_backend") || s.Nil("speculative_moe_a2a_backend")) {
 		s.because("SGL-MOE-DRAFT-001", byCheckpoint, "the draft layer of an NVFP4 checkpoint is not quantised", "speculative_algorithm")
@@ -271,7 +286,7 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 // preshuffle is aiter_can_use_preshuffle_paged_mqa: releases for AMD bring a
 // Triton that has it.
 func (s *state) preshuffle() bool {
-	return s.envBool("SGLANG_USE_AITER") && !s.envBool("SGLANG_NSA_HIP_DISABLE_PRESHUFFLE")
+	return s.envBool("SGLANG_USE_AITER") && !s.envBool("SGLANG_"+s.sparseWord()+"_HIP_DISABLE_PRESHUFFLE")
 }
 
 // deepseekV4 is apply_deepseek_v4_defaults.

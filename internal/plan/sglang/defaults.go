@@ -32,6 +32,9 @@ func (s *state) deprecatedArgs() error {
 		s.Set("tool_call_parser", name)
 		s.warn("The tool_call_parser '%s' is deprecated. Please use '%s' instead.", asked, name)
 	}
+	if s.since(r0515) {
+		s.fusionSwitch()
+	}
 	if s.Bool("enable_nan_detection") && s.since(r0510) {
 		s.because("", byCoupling, "the switch has become variables", "enable_nan_detection")
 		s.warn("--enable-nan-detection is deprecated. Use SGLANG_SPEC_NAN_DETECTION=1 and SGLANG_SPEC_OOB_DETECTION=1 instead.")
@@ -70,12 +73,25 @@ func (s *state) prefillDelayer() error {
 	return nil
 }
 
+// fusionSwitch replaces the switch of the fused all-reduce by its backend.
+func (s *state) fusionSwitch() {
+	s.because("SGL-COMM-FUSION-004", byCoupling, "the switch has become a choice of backend", "enable_flashinfer_allreduce_fusion")
+	if s.Bool("enable_flashinfer_allreduce_fusion") && s.Nil("flashinfer_allreduce_fusion_backend") {
+		s.Set("flashinfer_allreduce_fusion_backend", "auto")
+		s.warn("--enable-flashinfer-allreduce-fusion is deprecated. Please use --flashinfer-allreduce-fusion-backend=auto instead.")
+	}
+	s.Set("enable_flashinfer_allreduce_fusion", false)
+}
+
 // oldBackends are settings whose value "compressed" is now "dsv4".
 var oldBackends = []string{"attention_backend", "decode_attention_backend", "prefill_attention_backend", "speculative_draft_attention_backend"}
 
 func (s *state) missingDefaults() error {
 	if s.since(r0512) {
 		s.unquant = s.Is("quantization", "unquant")
+		if s.since(r0515) && s.Nil("speculative_draft_model_quantization") {
+			s.inheritQuantization()
+		}
 		if s.unquant {
 			s.because("SGL-QUANT-UNQUANT", byDefault, "unquant is no quantisation")
 			s.Set("quantization", nil)
@@ -87,7 +103,7 @@ func (s *state) missingDefaults() error {
 				s.warn("--%s=compressed is deprecated; use 'dsv4' instead.", dashes(name))
 			}
 		}
-		if s.Bool("enable_deterministic_inference") {
+		if s.Bool("enable_deterministic_inference") && !s.since(r0515) {
 			s.because("SGL-COMM-DETERMINISTIC-001", byCoupling, "the fused all-reduce is not deterministic", "enable_deterministic_inference")
 			s.Set("enforce_disable_flashinfer_allreduce_fusion", true)
 		}
@@ -101,7 +117,7 @@ func (s *state) missingDefaults() error {
 	if s.Nil("device") {
 		s.silent("device", "cuda")
 	}
-	if s.Is("mamba_scheduler_strategy", "auto") {
+	if s.Is("mamba_scheduler_strategy", "auto") && !s.since(r0515) {
 		s.because("", byDefault, "auto is no_buffer")
 		s.Set("mamba_scheduler_strategy", "no_buffer")
 	}
@@ -109,14 +125,18 @@ func (s *state) missingDefaults() error {
 		return nil
 	}
 	switch {
-	case s.Nil("speculative_draft_model_quantization"):
-		s.because("", byCoupling, "a draft model is quantised as the model, unless told otherwise", "quantization")
-		s.Set("speculative_draft_model_quantization", s.Get("quantization"))
+	case s.Nil("speculative_draft_model_quantization") && !s.since(r0515):
+		s.inheritQuantization()
 	case s.Is("speculative_draft_model_quantization", "unquant"):
 		s.because("", byDefault, "unquant is no quantisation")
 		s.Set("speculative_draft_model_quantization", nil)
 	}
 	return nil
+}
+
+func (s *state) inheritQuantization() {
+	s.because("SGL-QUANT-DRAFT-001", byCoupling, "a draft model is quantised as the model, unless told otherwise", "quantization")
+	s.Set("speculative_draft_model_quantization", s.Get("quantization"))
 }
 
 func (s *state) samplingBackend() error {
@@ -173,12 +193,21 @@ func (s *state) tokenizer() error {
 		s.Set("tokenizer_worker_num", 1)
 		s.warn("skip_tokenizer_init=True disables tokenizer workers; forcing tokenizer_worker_num=1 (requested %d).", n)
 	}
+	if n := s.Int("detokenizer_worker_num"); n != 1 && s.since(r0512) {
+		s.because("", byCoupling, "without a tokenizer there are no detokenizer workers", "skip_tokenizer_init")
+		s.Set("detokenizer_worker_num", 1)
+		s.warn("skip_tokenizer_init=True disables detokenizer workers; forcing detokenizer_worker_num=1 (requested %d).", n)
+	}
 	for _, name := range []string{"enable_tokenizer_batch_encode", "enable_dynamic_batch_tokenizer"} {
 		if s.Bool(name) {
 			s.because("", byCoupling, "there is no tokenizer", "skip_tokenizer_init")
 			s.Set(name, false)
 			s.warn("skip_tokenizer_init=True ignores --%s; disabling it.", dashes(name))
 		}
+	}
+	if s.since(r0515) {
+		s.because("", byCoupling, "there is no tokenizer", "skip_tokenizer_init")
+		s.info("skip_tokenizer_init=True: string-based stop conditions (stop, stop_regex) and min_new_tokens are unavailable.")
 	}
 	return nil
 }
@@ -198,6 +227,86 @@ func (s *state) environment() error {
 	if s.since(r0506) {
 		s.SetEnv("SGLANG_ENABLE_DETERMINISTIC_INFERENCE", flag(s.Bool("enable_deterministic_inference")))
 	}
+	if s.since(r0512) {
+		return s.kernelVariables()
+	}
+	return nil
+}
+
+// kernelVariables are variables that choose kernels, by GPU and settings.
+func (s *state) kernelVariables() error {
+	const reduce, gemm = "SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2", "SGLANG_OPT_FP8_WO_A_GEMM"
+	s.because("SGL-COMM-CUSTOM-001", byCoupling, "the kernels are for one node", "nnodes")
+	if n := s.Int("nnodes"); n > 1 && s.envSwitch(reduce, true) {
+		if _, set := s.Env(reduce); set {
+			s.warn("Disabling SGLANG_OPT_USE_CUSTOM_ALL_REDUCE_V2 because nnodes=%d (custom all-reduce v2 is intra-node only).", n)
+		}
+		s.SetEnv(reduce, "0")
+	}
+	if s.Bool("debug_cuda_graph") {
+		s.because("SGL-GRAPH-DEBUG", byCoupling, "graphs are debugged", "debug_cuda_graph")
+		s.SetEnv("SGLANG_USE_BREAKABLE_CUDA_GRAPH", "1")
+		s.warn("Debug mode for CUDA graph is enabled via breakable CUDA graph. All operations will run eagerly through the graph capture/replay path.")
+	}
+	if s.Bool("enable_deepseek_v4_fp4_indexer") && !s.gpu.sm100() {
+		return valueError("--enable-deepseek-v4-fp4-indexer requires SM100 GPUs with DeepGEMM FP4 indexer support.")
+	}
+	if s.gpu.cuda() && s.gpu.sm() < 100 && s.envSwitch(gemm, true) {
+		s.because("SGL-GEMM-WOA", byHardware, "the kernel is for SM100 and newer")
+		if _, set := s.Env(gemm); set {
+			s.warn("Disabling SGLANG_OPT_FP8_WO_A_GEMM: requires sm100+ (Blackwell), detected sm%d.", s.gpu.sm())
+		}
+		s.SetEnv(gemm, "False")
+	}
+	return nil
+}
+
+// mambaBackend checks the kernels of state-space layers.
+func (s *state) mambaBackend() error {
+	dtype := pyRepr(s.Get("mamba_ssm_dtype"))
+	switch {
+	case s.Int("mamba_cache_philox_rounds") < 0:
+		return valueError("--mamba-cache-philox-rounds must be non-negative.")
+	case s.Bool("enable_mamba_cache_stochastic_rounding") && !s.Is("mamba_ssm_dtype", "float16"):
+		return valueError("Stochastic rounding for the Mamba SSM cache requires --mamba-ssm-dtype float16, got %s. Run with --mamba-ssm-dtype float16 or disable --enable-mamba-cache-stochastic-rounding.", dtype)
+	case s.Bool("enable_mamba_cache_stochastic_rounding") && s.gpu.hip:
+		return valueError("Stochastic rounding for the Mamba SSM cache is only supported on NVIDIA CUDA platforms. Disable --enable-mamba-cache-stochastic-rounding on this platform.")
+	case s.Bool("enable_mamba_cache_stochastic_rounding") && s.Is("mamba_backend", "triton") && !s.gpu.sm100():
+		return valueError("Stochastic rounding for the Mamba SSM cache with --mamba-backend triton requires SM100 with CUDA >= 12.8 because it uses the cvt.rs.f16x2.f32 PTX instruction.")
+	case s.Is("mamba_backend", "flashinfer") && !s.flashinfer():
+		return valueError("FlashInfer mamba module not available, please check the FlashInfer installation.")
+	case s.Is("mamba_backend", "flashinfer"):
+		s.info("Successfully imported FlashInfer mamba module")
+	}
+	switch {
+	case !s.Bool("enable_int8_mamba_checkpoint"):
+	case s.Bool("enable_hierarchical_cache"):
+		return valueError("--enable-int8-mamba-checkpoint is not supported together with --enable-hierarchical-cache: the host-offload path (HiMambaRadixCache) is not int8-aware. Disable one of them.")
+	case !s.Nil("radix_cache_backend"):
+		return valueError("--enable-int8-mamba-checkpoint only supports the built-in mamba radix cache; --radix-cache-backend=%s is not int8-aware. Omit --radix-cache-backend.", pyRepr(s.Get("radix_cache_backend")))
+	}
+	return nil
+}
+
+// unifiedMemory checks the unified memory pool.
+func (s *state) unifiedMemory() error {
+	const flag = "--enable-unified-memory is not yet compatible with "
+	switch {
+	case !s.Bool("enable_unified_memory"):
+		return nil
+	case !s.Is("disaggregation_mode", "null"):
+		return assertion(flag + "PD disaggregation.")
+	case !s.Nil("speculative_algorithm"):
+		return assertion(flag + "speculative decoding.")
+	case s.Bool("enable_hierarchical_cache") || s.Bool("enable_lmcache"):
+		return assertion(flag + "hierarchical / host-tiered KV cache (--enable-hierarchical-cache / --enable-lmcache)")
+	case s.Int("dcp_size") > 1:
+		return assertion(flag + "decode context parallelism (--dcp-size > 1)")
+	case s.Is(prefillGraph, "tc_piecewise"):
+		return valueError("--enable-unified-memory supports monolithic (decode) cuda-graph capture only; disable piecewise prefill capture (e.g. --cuda-graph-backend-prefill=disabled).")
+	}
+	s.because("", byCoupling, "the pool has its own layout", "enable_unified_memory")
+	s.Set("enable_page_major_kv_layout", true)
 	return nil
 }
 
@@ -206,7 +315,7 @@ func (s *state) otherValidations() error {
 		return nil
 	}
 	s.because("", byCoupling, "tensors are dumped", "debug_tensor_dump_output_folder")
-	s.Set("disable_cuda_graph", true)
+	s.noGraphs()
 	s.Set("skip_server_warmup", true)
 	s.warn("Cuda graph and server warmup are disabled because of using tensor dump mode")
 	return nil

@@ -6,7 +6,12 @@ import (
 )
 
 // deterministicBackends attend the same way whatever the batch.
-var deterministicBackends = []string{"flashinfer", "fa3", "triton"}
+func (s *state) deterministicBackends() []string {
+	if s.since(r0515) {
+		return []string{"flashinfer", "fa3", "triton", "ascend"}
+	}
+	return []string{"flashinfer", "fa3", "triton"}
+}
 
 // deterministicRadix can reuse prefixes too.
 var deterministicRadix = []string{"fa3", "triton"}
@@ -32,6 +37,11 @@ func (s *state) deterministic() error {
 		s.because("SGL-COMM-FUSION-004", byCoupling, "aiter's all-reduce is not deterministic", "enable_deterministic_inference")
 		s.Set("enable_aiter_allreduce_fusion", false)
 		s.warn("Disable --enable-aiter-allreduce-fusion because deterministic inference is enabled.")
+	}
+	if s.since(r0515) && !s.Nil("flashinfer_allreduce_fusion_backend") {
+		s.because("SGL-COMM-FUSION-004", byCoupling, "the fused all-reduce is not deterministic", "enable_deterministic_inference")
+		s.Set("flashinfer_allreduce_fusion_backend", nil)
+		s.warn("Disable --flashinfer-allreduce-fusion-backend because deterministic inference is enabled.")
 	}
 	if s.Bool("enable_flashinfer_allreduce_fusion") && s.since(r0512) {
 		s.because("SGL-COMM-FUSION-004", byCoupling, "the fused all-reduce is not deterministic", "enable_deterministic_inference")
@@ -63,8 +73,8 @@ func (s *state) deterministicAttention(deepseek bool) error {
 		s.deterministicDefault(deepseek)
 	}
 	backend := s.Str("attention_backend")
-	if !slices.Contains(deterministicBackends, backend) {
-		return valueError("Currently only %s attention backends are supported for deterministic inference, but you explicitly specified '%s'.", pyList(deterministicBackends), backend)
+	if !slices.Contains(s.deterministicBackends(), backend) {
+		return valueError("Currently only %s attention backends are supported for deterministic inference, but you explicitly specified '%s'.", pyList(s.deterministicBackends()), backend)
 	}
 	if deepseek && !slices.Contains([]string{"fa3", "triton"}, backend) {
 		return valueError("Currently only %s attention backends are supported for deterministic inference with DeepSeek models. But you're using %s.", pyList(deterministicRadix), backend)
@@ -89,7 +99,7 @@ func (s *state) deterministicDefault(deepseek bool) {
 	s.because("SGL-ATTN-DETERMINISTIC-001", byHardware, "a deterministic backend of this GPU", "enable_deterministic_inference")
 	s.Set("attention_backend", backend)
 	s.warn("Attention backend not specified. Falling back to '%s' for deterministic inference. "+
-		"You can explicitly set --attention-backend to one of %s.", backend, pyList(deterministicBackends))
+		"You can explicitly set --attention-backend to one of %s.", backend, pyList(s.deterministicBackends()))
 }
 
 // diffusionLLM is diffusion language models.

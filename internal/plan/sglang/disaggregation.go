@@ -6,8 +6,18 @@ import (
 )
 
 func (s *state) disaggregation() error {
+	if s.Is("disaggregation_transfer_backend", "mooncake_tcp") {
+		s.because("SGL-COMM-TRANSPORT-001", byDefault, "mooncake_tcp is Mooncake over TCP")
+		s.Set("disaggregation_transfer_backend", "mooncake")
+		s.Set("disaggregation_ib_device", nil)
+		s.SetEnv("MC_FORCE_TCP", "1")
+		s.info("disaggregation transfer backend 'mooncake_tcp' -> mooncake with MC_FORCE_TCP=1 (TCP transport, no RDMA)")
+	}
 	switch s.Str("disaggregation_mode") {
 	case "decode":
+		if s.since(r0515) {
+			defer s.decodeSlots()
+		}
 		if s.Bool("disaggregation_decode_enable_radix_cache") {
 			return s.decodeRadix()
 		}
@@ -31,13 +41,30 @@ func (s *state) disaggregation() error {
 	return nil
 }
 
+// decodeSlots reserves room for requests that are being received.
+func (s *state) decodeSlots() {
+	if !s.Nil("disaggregation_decode_extra_slots") {
+		return
+	}
+	slots := 0
+	if !s.Nil("max_running_requests") {
+		if n := floorDiv(s.Int("max_running_requests"), max(1, s.Int("dp_size"))); n <= 32 {
+			slots = 2 * n
+		}
+	}
+	s.because("SGL-PD-SLOTS", byCoupling, "small batches receive twice their size ahead", "max_running_requests", "dp_size")
+	s.Set("disaggregation_decode_extra_slots", slots)
+}
+
 // decodeRadix keeps the prefix cache of a decode server.
 func (s *state) decodeRadix() error {
 	const flag = "--disaggregation-decode-enable-radix-cache "
 	switch {
 	case s.Bool("enable_hisparse"):
 		return valueError(flag + "is incompatible with --enable-hisparse")
-	case !s.Is("disaggregation_transfer_backend", "nixl", "mooncake"):
+	case s.since(r0515) && s.Is("disaggregation_transfer_backend", "fake"):
+		return valueError(flag + "is incompatible with --disaggregation-transfer-backend fake")
+	case !s.since(r0515) && !s.Is("disaggregation_transfer_backend", "nixl", "mooncake"):
 		return valueError(flag+"currently requires --disaggregation-transfer-backend in ('nixl', 'mooncake'), but got '%s'", s.Str("disaggregation_transfer_backend"))
 	case !s.Nil("speculative_algorithm"):
 		return valueError(flag+"is incompatible with speculative decoding (--speculative-algorithm %s)", s.Str("speculative_algorithm"))
@@ -56,7 +83,11 @@ func (s *state) prefillServer() error {
 		if s.Is("disaggregation_transfer_backend", "fake") {
 			return assertion("Prefill server does not support 'fake' as the transfer backend")
 		}
-		if s.Bool("disable_piecewise_cuda_graph") {
+		switch {
+		case s.since(r0515):
+			s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
+			s.Set("disable_cuda_graph", true)
+		case s.Bool("disable_piecewise_cuda_graph"):
 			s.prefillGraphsOff()
 		}
 		return nil
@@ -102,6 +133,9 @@ func (s *state) encoderDisaggregation() error {
 		return valueError("Cannot set --encoder-only and --language-only together")
 	case s.Bool("encoder_only") && !s.Is("disaggregation_mode", "null"):
 		return valueError("Cannot set --encoder-only and --disaggregation-mode prefill/decode together")
+	case s.Bool("language_only") && len(urls) == 0 && s.since(r0515):
+		s.because("SGL-ENCODER", byDefault, "encoders come by themselves")
+		s.info("--language-only is set without --encoder-urls. Encoders are expected to register dynamically via the EncoderBootstrapServer.")
 	case s.Bool("language_only") && len(urls) == 0:
 		return valueError("requires at least one encoder urls to be set via --encoder-urls")
 	}

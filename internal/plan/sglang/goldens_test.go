@@ -58,9 +58,7 @@ func (g golden) plan(t *testing.T, read func(string) *hfconfig.Model) plan.Case 
 		},
 		Drafts: map[string]*hfconfig.Model{},
 	}
-	if g.GPU.ID == "gb10" {
-		c.GPU.MemoryMiB = 0 // its nvidia-smi prints "[N/A]"
-	}
+	c.GPU = hardware.Like(c.GPU)
 	for _, a := range g.Argv {
 		if name, ok := strings.CutPrefix(a, "@models/"); ok {
 			a = "/models/" + name

@@ -50,13 +50,13 @@ func (s *state) gpuMemory() error {
 		s.because("SGL-MEM-CHUNK", byHardware, "by the memory of the GPU")
 		s.Set("chunked_prefill_size", t.chunk)
 	}
-	if s.Nil("cuda_graph_max_bs") {
+	if graph := s.graphMax("decode"); s.Nil(graph) {
 		s.because("SGL-MEM-GRAPH", byHardware, "by the memory of the GPU and the tensor parallel size", "tp_size")
 		n := t.graph
 		if s.Int("tp_size") >= 4 {
 			n = t.graphTP
 		}
-		s.Set("cuda_graph_max_bs", n)
+		s.Set(graph, n)
 	}
 	if err := s.graphSizes(); err != nil {
 		return err
@@ -77,49 +77,55 @@ func (s *state) gpuMemory() error {
 
 // graphSizes lists the batch sizes of the CUDA graphs.
 func (s *state) graphSizes() error {
-	if s.Nil("cuda_graph_bs") {
-		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the batch sizes up to the largest", "cuda_graph_max_bs")
-		s.Set("cuda_graph_bs", s.graphBatches(s.Int("cuda_graph_max_bs")))
+	most, list := s.graphMax("decode"), s.graphList("decode")
+	if s.Nil(list) {
+		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the batch sizes up to the largest", most)
+		s.Set(list, s.graphBatches(s.Int(most)))
 	} else {
-		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the largest of the batch sizes", "cuda_graph_bs")
-		s.Set("cuda_graph_max_bs", largest(s.Get("cuda_graph_bs")))
+		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the largest of the batch sizes", list)
+		s.Set(most, largest(s.Get(list)))
 	}
-	if !s.Known("piecewise_cuda_graph_max_tokens") {
+	most, list = s.graphMax("prefill"), s.graphList("prefill")
+	if !s.Known(most) {
 		return nil
 	}
 	m, err := s.modelConfig()
 	if err != nil {
 		return err
 	}
-	if s.Nil("piecewise_cuda_graph_max_tokens") {
+	if s.Nil(most) {
 		if m.mla {
 			s.because("SGL-GRAPH-PIECEWISE", byModel, "with multi-head latent attention prefill graphs go to 2048 tokens")
-			s.Set("piecewise_cuda_graph_max_tokens", 2048)
+			s.Set(most, 2048)
 		} else {
 			s.because("SGL-GRAPH-PIECEWISE", byCoupling, "prefill graphs go to the prefill chunk", "chunked_prefill_size")
-			s.Set("piecewise_cuda_graph_max_tokens", s.Get("chunked_prefill_size"))
+			s.Set(most, s.Get("chunked_prefill_size"))
 		}
 		if s.since(r0510) {
-			s.piecewiseCaps()
+			s.prefillCaps(most)
 		}
 	}
-	if s.Nil("piecewise_cuda_graph_tokens") {
-		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", "piecewise_cuda_graph_max_tokens")
-		s.Set("piecewise_cuda_graph_tokens", s.piecewiseTokens(s.Int("piecewise_cuda_graph_max_tokens")))
+	if n := s.Int("context_length"); s.since(r0515) && !s.Nil("context_length") && n < s.Int(most) {
+		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "no graph is longer than the context", "context_length")
+		s.Set(most, n)
+	}
+	if s.Nil(list) {
+		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", most)
+		s.Set(list, s.piecewiseTokens(s.Int(most)))
 	}
 	return nil
 }
 
-// piecewiseCaps limits prefill graphs to the KV cache and, for Llama 2, to
-// 4096 tokens.
-func (s *state) piecewiseCaps() {
-	if n := s.Int("max_total_tokens"); !s.Nil("max_total_tokens") && n < s.Int("piecewise_cuda_graph_max_tokens") {
+// prefillCaps limits prefill graphs to the KV cache and, for Llama 2, to 4096
+// tokens.
+func (s *state) prefillCaps(most string) {
+	if n := s.Int("max_total_tokens"); !s.Nil("max_total_tokens") && n < s.Int(most) {
 		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "no graph is larger than the KV cache", "max_total_tokens")
-		s.Set("piecewise_cuda_graph_max_tokens", n)
+		s.Set(most, n)
 	}
-	if strings.Contains(strings.ToLower(s.Str("model_path")), "llama-2") && s.Int("piecewise_cuda_graph_max_tokens") > 4096 {
+	if strings.Contains(strings.ToLower(s.Str("model_path")), "llama-2") && s.Int(most) > 4096 {
 		s.because("SGL-GRAPH-PIECEWISE", byModel, "graphs of Llama 2 go to 4096 tokens")
-		s.Set("piecewise_cuda_graph_max_tokens", 4096)
+		s.Set(most, 4096)
 	}
 }
 
@@ -183,16 +189,16 @@ func (s *state) piecewiseTokens(limit int) []any {
 // memFraction is the share of GPU memory for weights and KV cache: what
 // activations, graphs and parallelism do not need.
 func (s *state) memFraction() error {
-	reserved := 512.0
-	chunk := s.Int("chunked_prefill_size")
-	if chunk <= 0 {
-		chunk = s.Int("max_prefill_tokens")
+	graph := s.Float(s.graphMax("decode"))
+	reserved := 512 + float64(max(s.activationTokens(), 2048))*1.5
+	// Later releases know that a prefill server captures no decoding.
+	decodes := !s.since(r0515) || !s.Is("disaggregation_mode", "prefill")
+	captured := decodes && (!s.since(r0515) || s.captures(decodeGraph))
+	if captured {
+		reserved += graph * 2
 	}
-	reserved += float64(max(chunk, 2048)) * 1.5
-	graph := s.Float("cuda_graph_max_bs")
-	reserved += graph * 2
 	reserved += s.Float("tp_size") * s.Float("pp_size") / 8 * 1024
-	if s.Bool("enable_dp_attention") {
+	if s.Bool("enable_dp_attention") && decodes {
 		reserved += graph * s.Float("dp_size") * 3
 		if graph > 300 {
 			reserved += graph * s.Float("dp_size") * 1.5
@@ -206,18 +212,12 @@ func (s *state) memFraction() error {
 	if s.gpu.memoryMiB > 60<<10 {
 		reserved = max(reserved, 10<<10)
 	}
-	switch s.Str("speculative_algorithm") {
-	case "", "NGRAM":
-	case "STANDALONE":
-		reserved += 6 << 10
-	default:
+	reserved += s.draftMemory()
+	if s.since(r0515) && captured && s.Is("moe_a2a_backend", "deepep") {
 		reserved += 2 << 10
-		if s.since(r0510) {
-			reserved += 2 << 10
-		}
 	}
 	s.because("SGL-MEM-FRACTION", byHardware, "what activations, CUDA graphs and parallelism leave of the GPU's memory",
-		"chunked_prefill_size", "cuda_graph_max_bs", "tp_size")
+		"chunked_prefill_size", s.graphMax("decode"), "tp_size")
 	s.Set("mem_fraction_static", round3((s.gpu.memoryMiB-reserved)/s.gpu.memoryMiB))
 	m, err := s.modelConfig()
 	if err != nil {
@@ -229,9 +229,50 @@ func (s *state) memFraction() error {
 	return nil
 }
 
+// activationTokens are the tokens that a forward pass holds at once.
+func (s *state) activationTokens() int {
+	if s.since(r0515) && s.Is("disaggregation_mode", "decode") {
+		requests := s.Int("max_running_requests")
+		if requests == 0 {
+			requests = max(1, s.Int(s.graphMax("decode")))
+		}
+		return requests * max(1, s.Int("speculative_num_draft_tokens"))
+	}
+	if n := s.Int("chunked_prefill_size"); n > 0 {
+		return n
+	}
+	return s.Int("max_prefill_tokens")
+}
+
+// draftMemory is what drafts need, in MiB; from 0.5.15 on nothing is set aside
+// for them.
+func (s *state) draftMemory() float64 {
+	switch s.Str("speculative_algorithm") {
+	case "", "NGRAM":
+		return 0
+	case "STANDALONE":
+		if s.since(r0515) {
+			return 0
+		}
+		return 6 << 10
+	}
+	switch {
+	case s.since(r0515):
+		return 0
+	case s.since(r0510):
+		return 4 << 10
+	}
+	return 2 << 10
+}
+
 // piecewiseMemory is what prefill graphs need, in MiB.
 func (s *state) piecewiseMemory() (float64, error) {
-	if !s.since(r0510) && !s.Bool("enable_piecewise_cuda_graph") || s.since(r0510) && s.Bool("disable_piecewise_cuda_graph") {
+	switch {
+	case s.since(r0515):
+		if s.Is("disaggregation_mode", "decode") || !s.captures(prefillGraph) {
+			return 0, nil
+		}
+	case s.since(r0510) && s.Bool("disable_piecewise_cuda_graph"), !s.since(r0510) && !s.Bool("enable_piecewise_cuda_graph"):
 		return 0, nil
 	}
 	m, err := s.modelConfig()
@@ -241,7 +282,7 @@ func (s *state) piecewiseMemory() (float64, error) {
 	if m.mla && s.since(r0510) {
 		return 1.5 * 1024, nil
 	}
-	tokens, _ := s.Get("piecewise_cuda_graph_tokens").([]any)
+	tokens, _ := s.Get(s.graphList("prefill")).([]any)
 	return float64(len(tokens)) * 8, nil
 }
 

@@ -239,6 +239,10 @@ func (s *state) gptOssMoE(mxfp4 bool) {
 		s.because("SGL-MOE-GPTOSS-001", byHardware, "SM100 has flashinfer's MXFP4 kernels")
 		s.Set("moe_runner_backend", "flashinfer_mxfp4")
 		s.warn("Detected SM100 and MXFP4 quantization format for GPT-OSS model, enabling FlashInfer MXFP4 MOE kernel.")
+	case s.since(r0515) && s.gpu.sm120() && mxfp4:
+		s.because("SGL-MOE-GPTOSS-005", byHardware, "flashinfer's MXFP4 kernels are for SM100 only")
+		s.Set("moe_runner_backend", "marlin")
+		s.warn("Detected SM120 and MXFP4 quantization format for GPT-OSS model, enabling Marlin MOE kernel.")
 	case s.since(r0510) && s.gpu.sm120() && mxfp4:
 		s.because("SGL-MOE-GPTOSS-004", byHardware, "flashinfer's MXFP4 kernels are for SM100 only")
 		s.Set("moe_runner_backend", "triton_kernel")
@@ -293,18 +297,7 @@ func (s *state) multiLayerEagle(arch string) {
 
 func (s *state) llama4() error {
 	if s.Nil("attention_backend") {
-		backend, platform := "triton", "other platforms"
-		switch {
-		case s.gpu.sm100():
-			backend, platform = "trtllm_mha", "sm100"
-		case s.gpu.sm90():
-			backend, platform = "fa3", "sm90"
-		case s.gpu.hip:
-			backend, platform = "aiter", "hip"
-		}
-		s.because("SGL-ATTN-ARCH-002", byHardware, "Llama 4 runs with "+backend+" on "+platform)
-		s.Set("attention_backend", backend)
-		s.warn("Use %s as attention backend on %s for Llama4 model", backend, platform)
+		s.llama4Attention()
 	}
 	if !s.Is("attention_backend", "fa3", "aiter", "triton", "trtllm_mha", "intel_xpu") && !(s.since(r0510) && s.Is("attention_backend", "ascend")) {
 		names := "fa3, aiter, triton, trtllm_mha or intel_xpu"
@@ -352,15 +345,7 @@ func (s *state) olmo2() error {
 	s.Set("disable_hybrid_swa_memory", true)
 	s.warn("Disabling hybrid SWA memory for Olmo2ForCausalLM as it is not yet supported.")
 	if s.Nil("attention_backend") {
-		s.because("SGL-ATTN-ARCH-003", byHardware, "Olmo runs with trtllm_mha on SM100, fa3 from SM80 on, else triton")
-		switch {
-		case s.gpu.sm100():
-			s.Set("attention_backend", "trtllm_mha")
-		case s.gpu.cuda() && s.gpu.sm() >= 80:
-			s.Set("attention_backend", "fa3")
-		default:
-			s.Set("attention_backend", "triton")
-		}
+		s.olmoAttention()
 	}
 	if s.Is("attention_backend", "flashinfer") {
 		return assertion("FlashInfer backend can significantly degrade the performance of Olmo3 models.")
@@ -562,4 +547,31 @@ func pyNone(text string) string {
 		return "None"
 	}
 	return text
+}
+
+func (s *state) llama4Attention() {
+	backend, platform := "triton", "other platforms"
+	switch {
+	case s.gpu.sm100():
+		backend, platform = "trtllm_mha", "sm100"
+	case s.gpu.sm90():
+		backend, platform = "fa3", "sm90"
+	case s.gpu.hip:
+		backend, platform = "aiter", "hip"
+	}
+	s.because("SGL-ATTN-ARCH-002", byHardware, "Llama 4 runs with "+backend+" on "+platform)
+	s.Set("attention_backend", backend)
+	s.warn("Use %s as attention backend on %s for Llama4 model", backend, platform)
+}
+
+func (s *state) olmoAttention() {
+	s.because("SGL-ATTN-ARCH-003", byHardware, "Olmo runs with trtllm_mha on SM100, fa3 from SM80 on, else triton")
+	switch {
+	case s.gpu.sm100():
+		s.Set("attention_backend", "trtllm_mha")
+	case s.gpu.cuda() && s.gpu.sm() >= 80:
+		s.Set("attention_backend", "fa3")
+	default:
+		s.Set("attention_backend", "triton")
+	}
 }

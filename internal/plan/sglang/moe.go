@@ -4,6 +4,9 @@ import "strings"
 
 // moeKernel checks the kernels of the experts.
 func (s *state) moeKernel() error {
+	if s.since(r0515) {
+		return s.moeLater()
+	}
 	if s.Is("quantization", "mxfp8") && s.since(r0510) {
 		s.mxfp8()
 	} else if s.Is("quantization", "mxfp8") {
@@ -128,11 +131,15 @@ func (s *state) a2aMoE() error {
 	if s.since(r0512) {
 		s.a2aForced()
 	}
+	if s.since(r0515) && s.Is("moe_a2a_backend", "megamoe", "deepep", "mooncake", "nixl", "ascend_fuseep", "flashinfer", "mori") {
+		s.because("SGL-MOE-EP-001", byCoupling, "the all-to-all backend spreads the experts over all ranks", "moe_a2a_backend")
+		s.Set("ep_size", s.Get("tp_size"))
+	}
 	switch s.Str("moe_a2a_backend") {
 	case "deepep":
 		if s.Is("deepep_mode", "normal") {
 			s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "DeepEP's normal mode cannot be captured", "deepep_mode")
-			s.Set("disable_cuda_graph", true)
+			s.noGraphs()
 			s.warn("Cuda graph is disabled because deepep_mode=`normal`")
 		}
 		if s.Bool("enable_deepep_waterfill") {
@@ -157,6 +164,9 @@ func (s *state) a2aMoE() error {
 		s.expertParallel("MoRI MoE")
 		exempt := s.since(r0510) && s.Is("disaggregation_mode", "decode")
 		if !exempt && s.Int("chunked_prefill_size") > s.envInt("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096) {
+			if s.since(r0515) {
+				return assertion("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 4096) must be >= the per-rank MoRI dispatch tokens (chunked_prefill_size by default)")
+			}
 			return assertion("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 4096) must be larger or equal to chunked_prefill_size")
 		}
 	}
@@ -196,6 +206,9 @@ func (s *state) waterfill() {
 }
 
 func (s *state) flashinferA2A() error {
+	if s.since(r0515) {
+		return s.flashinferA2ALater()
+	}
 	s.expertParallel("Flashinfer MoE A2A")
 	s.because("SGL-MOE-FUSION-002", byCoupling, "shared experts are not fused over all-to-all", "moe_a2a_backend")
 	s.Set("disable_shared_experts_fusion", true)
@@ -210,6 +223,26 @@ func (s *state) flashinferA2A() error {
 	}
 	if !s.Is("moe_runner_backend", "flashinfer_cutlass") {
 		return assertion("Flashinfer MoE A2A is only supported with flashinfer_cutlass moe runner backend")
+	}
+	return nil
+}
+
+func (s *state) flashinferA2ALater() error {
+	s.noSharedFusion("SGL-MOE-FUSION-002", "Flashinfer MoE A2A")
+	if !s.Bool("enable_dp_attention") || s.Int("dp_size") != s.Int("tp_size") {
+		return assertion("Flashinfer MoE A2A is only supported with dp_size == tp_size and --enable-dp-attention")
+	}
+	s.expertParallel("Flashinfer MoE A2A")
+	if !s.Is("deepep_mode", "auto") {
+		s.warn("--deepep-mode is ignored for Flashinfer MoE A2A")
+	}
+	if _, ok := s.Env("SGLANG_MOE_NVFP4_DISPATCH"); !ok && s.Is("quantization", "modelopt_fp4") {
+		s.SetEnv("SGLANG_MOE_NVFP4_DISPATCH", "True")
+		s.because("SGL-MOE-DISPATCH-001", byCoupling, "tokens travel as NVFP4", "moe_a2a_backend")
+		s.warn("SGLANG_MOE_NVFP4_DISPATCH is set to True for Flashinfer MoE A2A")
+	}
+	if !s.Is("moe_runner_backend", "flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm_routed") {
+		return assertion("Flashinfer MoE A2A is only supported with flashinfer_cutlass, flashinfer_cutedsl or flashinfer_trtllm_routed moe runner backend")
 	}
 	return nil
 }
@@ -267,4 +300,120 @@ func (s *state) eightBit(names string) string {
 		names, _, _ = strings.Cut(names, "/")
 	}
 	return names
+}
+
+// moeLater is moeKernel from 0.5.15 on.
+func (s *state) moeLater() error {
+	if err := s.quantRunner(); err != nil {
+		return err
+	}
+	if err := s.checkRunner(); err != nil {
+		return err
+	}
+	switch s.Str("moe_runner_backend") {
+	case "flashinfer_cutedsl":
+		s.noSharedFusion("SGL-MOE-FUSION-004", "FlashInfer CuteDSL MoE")
+	case "flashinfer_trtllm", "experimental_sgl_trtllm":
+		s.noSharedFusion("SGL-MOE-FUSION-001", "FlashInfer TRTLLM MoE")
+	case "flashinfer_trtllm_routed":
+		s.noSharedFusion("SGL-MOE-FUSION-003", "FlashInfer TRTLLM routed MoE")
+	}
+	if s.envSwitch("SGLANG_CUTLASS_MOE", false) {
+		s.because("SGL-MOE-CUTLASS", byEnvironment, "SGLANG_CUTLASS_MOE")
+		s.warn("SGLANG_CUTLASS_MOE is deprecated, use --moe-runner-backend=cutlass and/or --speculative-moe-runner-backend=cutlass instead")
+		if !s.Is("quantization", "fp8", "mxfp8") {
+			return assertion("cutlass MoE is only supported with fp8/mxfp8 quantization")
+		}
+		s.Set("moe_runner_backend", "cutlass")
+	}
+	if s.Is("moe_runner_backend", "cutlass") && s.Is("quantization", "fp8", "mxfp8") && s.Int("ep_size") != 1 {
+		return assertion("FP8/MXFP8 Cutlass MoE is only supported with ep_size == 1")
+	}
+	return nil
+}
+
+func (s *state) noSharedFusion(id, kernels string) {
+	s.because(id, byCoupling, "the kernels cannot fuse the shared experts", "moe_runner_backend")
+	s.Set("disable_shared_experts_fusion", true)
+	s.warn("%s is enabled. --disable-shared-experts-fusion is automatically set.", kernels)
+}
+
+// quantRunner chooses kernels by quantisation
+// (_moe_runner_backend_quant_constraints).
+func (s *state) quantRunner() error {
+	if s.Is("quantization", "nvfp4_online") {
+		switch {
+		case !s.gpu.sm100():
+			return valueError("--quantization nvfp4_online is supported only on NVIDIA Blackwell SM100/SM103 GPUs.")
+		case s.Is("moe_runner_backend", "auto"):
+			s.because("SGL-MOE-RUNNER-001", byCoupling, "experts quantised while loading run with flashinfer_trtllm", "quantization")
+			s.Set("moe_runner_backend", "flashinfer_trtllm")
+		case !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
+			return valueError("--quantization nvfp4_online supports only --moe-runner-backend flashinfer_trtllm or flashinfer_trtllm_routed.")
+		}
+	}
+	if s.Is("quantization", "mxfp8") {
+		s.mxfp8()
+	}
+	if s.Is("moe_runner_backend", "auto") && s.Is("quantization", "modelopt_fp4") && s.gpu.sm120() {
+		s.because("SGL-MOE-RUNNER-001", byHardware, "flashinfer_trtllm's kernels are for SM100 only", "quantization")
+		s.Set("moe_runner_backend", "flashinfer_cutlass")
+		s.info("Use flashinfer_cutlass as MoE runner backend on SM120 for modelopt_fp4 (trtllm-gen MoE kernels are SM100-only)")
+	}
+	return nil
+}
+
+// checkRunner refuses combinations of kernels and quantisation.
+func (s *state) checkRunner() error {
+	parallel := s.Is("ep_size", 1, s.Get("tp_size"))
+	const sizes = "The expert parallel size must be 1 or the same as the tensor parallel size"
+	switch s.Str("moe_runner_backend") {
+	case "flashinfer_cutlass":
+		if !s.Is("quantization", "modelopt_fp4", "modelopt_fp8", "modelopt_mixed", nil) {
+			return s.wrongQuantization("FlashInfer Cutlass MOE", "supports only", "'modelopt_fp4', 'modelopt_fp8', 'modelopt_mixed', or bfloat16 (None)")
+		}
+		if !parallel {
+			return assertion(sizes)
+		}
+	case "flashinfer_cutedsl":
+		switch {
+		case !s.Is("quantization", "modelopt_fp4"):
+			return s.wrongQuantization("FlashInfer CuteDSL MOE", "currently supports only", "'modelopt_fp4' or hybrid NVFP4 models")
+		case !parallel:
+			return assertion(sizes)
+		case !s.Is("moe_a2a_backend", "none", "deepep", "flashinfer"):
+			return assertion("flashinfer_cutedsl supports moe_a2a_backend='none', 'deepep', or 'flashinfer', got '%s'.", s.Str("moe_a2a_backend"))
+		}
+	case "flashinfer_trtllm", "experimental_sgl_trtllm":
+		if !s.Is("quantization", "modelopt_fp4", "nvfp4_online", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors", nil) {
+			return s.wrongQuantization("FlashInfer TRTLLM MOE", "supports only", "'modelopt_fp4', 'nvfp4_online', 'fp8', 'modelopt_fp8', 'modelopt_mixed', 'compressed-tensors', or bfloat16 (None)")
+		}
+	case "flashinfer_trtllm_routed":
+		if !s.Is("quantization", "fp8", "mxfp8", "modelopt_fp4", "nvfp4_online", nil) {
+			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", "'fp8', 'mxfp8', 'modelopt_fp4', 'nvfp4_online', or bfloat16 (None)")
+		}
+	}
+	return nil
+}
+
+// cuteDSLBudget checks that flashinfer's all-to-all has room for the largest
+// forward pass of CuteDSL experts.
+func (s *state) cuteDSLBudget() error {
+	if !s.Is("moe_a2a_backend", "flashinfer") || !s.Is("moe_runner_backend", "flashinfer_cutedsl") || s.Int("max_prefill_tokens") <= 0 || s.Is("disaggregation_mode", "decode") {
+		return nil
+	}
+	perRequest := 1
+	if !s.Nil("speculative_algorithm") {
+		perRequest = max(1, s.Int("speculative_num_draft_tokens"))
+	}
+	prefill := s.Int("max_prefill_tokens")
+	if s.Is(prefillGraph, "tc_piecewise") {
+		prefill = max(prefill, s.Int(s.graphMax("prefill")))
+	}
+	need := max(prefill, s.Int(s.graphMax("decode"))*perRequest)
+	perRank, ep := s.envInt("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 1024), s.Int("ep_size")
+	if perRank*ep < need {
+		return valueError("FlashInfer MoE A2A with flashinfer_cutedsl requires SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK * ep_size to cover the largest CuteDSL MoE forward (%d tokens).", need)
+	}
+	return nil
 }

@@ -42,6 +42,11 @@ func floorDiv(a, b int) int {
 }
 
 func (s *state) contextParallel() error {
+	if s.since(r0515) {
+		if err := s.contextChecks(); err != nil {
+			return err
+		}
+	}
 	tp, ep := s.Int("tp_size"), s.Int("ep_size")
 	if cp := s.Int("attn_cp_size"); cp > 1 {
 		switch {
@@ -78,6 +83,74 @@ func (s *state) pipelineParallel() error {
 		s.because("SGL-OVERLAP-PP-001", byCoupling, "pipeline stages exclude the overlap scheduler", "pp_size")
 		s.Set("disable_overlap_schedule", true)
 		s.warn("Pipeline parallelism is incompatible with overlap schedule.")
+	}
+	return nil
+}
+
+// Context parallel prefill has new names from 0.5.15 on.
+var (
+	cpStrategies = map[string]string{"in-seq-split": "zigzag", "round-robin-split": "interleave"}
+	cpModes      = map[string]string{"zigzag": "in-seq-split", "interleave": "round-robin-split"}
+)
+
+// contextNames joins the old and the new names of context parallel prefill.
+func (s *state) contextNames() error {
+	s.because("SGL-CP-NAMES", byCoupling, "old and new names say the same", "enable_prefill_cp", "cp_strategy")
+	old, oldDSA := s.Bool("enable_prefill_context_parallel"), s.Bool("enable_dsa_prefill_context_parallel")
+	if old || oldDSA {
+		s.Set("enable_prefill_cp", true)
+	}
+	if old && s.Nil("cp_strategy") {
+		s.Set("cp_strategy", cpStrategies[s.Str("prefill_cp_mode")])
+	}
+	if oldDSA && s.Nil("cp_strategy") {
+		s.Set("cp_strategy", cpStrategies[s.Str("dsa_prefill_cp_mode")])
+	}
+	if old && oldDSA || !s.Bool("enable_prefill_cp") || s.Nil("cp_strategy") {
+		return nil
+	}
+	if oldDSA || s.Is("attention_backend", "dsa", "dsv4") {
+		s.Set("enable_dsa_prefill_context_parallel", true)
+		s.Set("enable_prefill_context_parallel", false)
+	} else {
+		s.Set("enable_prefill_context_parallel", true)
+	}
+	mode := cpModes[s.Str("cp_strategy")]
+	s.Set("dsa_prefill_cp_mode", mode)
+	s.Set("prefill_cp_mode", mode)
+	return nil
+}
+
+// decodeContextParallel checks context parallel decoding.
+func (s *state) decodeContextParallel() error {
+	n := s.Int("dcp_size")
+	switch {
+	case s.Known("dcp_size") && n < 1:
+		return valueError("Decode context parallel size (--dcp-size / --decode-context-parallel-size) must be >= 1, but got dcp_size=%d.", n)
+	case n > 1 && s.gpu.cuda() && !s.Nil("speculative_algorithm"):
+		return valueError("Decode context parallel (--dcp-size / --decode-context-parallel-size > 1) on CUDA platform "+
+			"does not support any speculative algorithm, but got dcp_size=%d on a CUDA platform with speculative decoding enabled.", n)
+	}
+	return nil
+}
+
+// contextChecks are those of _handle_context_parallelism from 0.5.15 on that
+// come before the sizes.
+func (s *state) contextChecks() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if _, ok := s.Env("SGLANG_ENABLE_CP_V2"); !ok && m.arch == "Qwen3MoeForCausalLM" {
+		s.SetEnv("SGLANG_ENABLE_CP_V2", "True")
+	}
+	switch {
+	case s.Bool("enable_prefill_cp") && s.Nil("cp_strategy"):
+		return valueError("--cp-strategy must be set when --enable-prefill-cp is enabled.")
+	case s.Bool("enable_prefill_context_parallel") && s.Bool("enable_dsa_prefill_context_parallel"):
+		return valueError("--enable-prefill-context-parallel and --enable-nsa-prefill-context-parallel are mutually exclusive. " +
+			"Use --enable-nsa-prefill-context-parallel for DeepSeek V3.2 (NSA) models and --enable-prefill-context-parallel for MLA-based models " +
+			"(DeepSeek V3/R1, Kimi K2.5) or MHA/GQA-based models.")
 	}
 	return nil
 }

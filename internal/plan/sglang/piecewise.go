@@ -51,11 +51,19 @@ func (s *state) linearAttention() error {
 	if decode == "" {
 		decode = s.Str("linear_attn_backend")
 	}
-	if s.since(r0512) && s.Nil("linear_attn_decode_backend") && s.gpu.sm100() && s.Is("mamba_ssm_dtype", "bfloat16") && s.Nil("speculative_algorithm") {
+	if s.since(r0512) && s.Nil("linear_attn_decode_backend") && s.gpu.sm100() && s.Is("mamba_ssm_dtype", "bfloat16") && (s.since(r0515) || s.Nil("speculative_algorithm")) {
 		s.because("SGL-ATTN-LINEAR-001", byHardware, "SM100 decodes with flashinfer when the state is bfloat16", "mamba_ssm_dtype")
 		s.Set("linear_attn_decode_backend", "flashinfer")
 		s.info("SM100+ detected with mamba-ssm-dtype=bfloat16, defaulting --linear-attn-decode-backend to flashinfer.")
 		decode = "flashinfer"
+	}
+	if decode == "flashkda" {
+		if s.Is("linear_attn_decode_backend", "flashkda") {
+			return valueError("--linear-attn-decode-backend flashkda is not supported: FlashKDA is prefill-only. Use --linear-attn-prefill-backend flashkda (decode stays on triton).")
+		}
+		s.because("SGL-ATTN-LINEAR-002", byCoupling, "FlashKDA only prefills", "linear_attn_backend")
+		s.Set("linear_attn_decode_backend", "triton")
+		s.info("FlashKDA is prefill-only; using triton for KDA decode (FlashKDA stays on prefill).")
 	}
 	if decode == "flashinfer" && !s.Is("mamba_ssm_dtype", "bfloat16") && s.gpu.major >= 10 {
 		return valueError("--linear-attn-decode-backend flashinfer on SM100+ requires --mamba-ssm-dtype bfloat16, got %s", pyRepr(s.Get("mamba_ssm_dtype")))

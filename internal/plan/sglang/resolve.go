@@ -41,7 +41,9 @@ func Resolve(c plan.Case) plan.Result {
 	if res.Refusal == nil {
 		res.Refusal = s.scheduler()
 	}
-	res.Effective = summarised(s.Effective(s.core()))
+	effective := s.Effective(s.core())
+	s.graphObject(effective)
+	res.Effective = summarised(effective)
 	res.Runtime = s.later
 	res.Choices, res.Lines, res.EnvSet = s.Choices, s.Lines, s.EnvSet
 	return res
@@ -85,7 +87,7 @@ var coreSettings = []string{
 	"grammar_backend", "fp8_gemm_runner_backend", "fp4_gemm_runner_backend", "nsa_prefill_backend",
 	"nsa_decode_backend", "dsa_prefill_backend", "dsa_decode_backend", "speculative_moe_runner_backend",
 	"ep_size", "moe_runner_backend", "moe_a2a_backend", "mamba_scheduler_strategy", "mamba_radix_cache_strategy",
-	"disable_radix_cache", "cuda_graph_max_bs", "cuda_graph_bs", "cuda_graph_config", "disable_overlap_schedule",
+	"disable_radix_cache", "cuda_graph_max_bs", "cuda_graph_bs", "cuda_graph_config", "cuda_graph_max_bs_decode", "disable_overlap_schedule",
 	"piecewise_cuda_graph_max_tokens", "piecewise_cuda_graph_tokens", "disable_chunked_prefix_cache",
 }
 

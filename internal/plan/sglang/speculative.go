@@ -27,6 +27,12 @@ func (s *state) speculative() error {
 		s.because("SGL-SPEC-NEXTN", byDefault, "NEXTN is EAGLE with the model's own draft layer")
 		s.Set("speculative_algorithm", "EAGLE")
 	}
+	if err := s.draftWindow(); err != nil {
+		return err
+	}
+	if s.since(r0515) {
+		s.adaptive()
+	}
 	var err error
 	switch s.Str("speculative_algorithm") {
 	case "EAGLE", "EAGLE3", "STANDALONE":
@@ -37,15 +43,34 @@ func (s *state) speculative() error {
 		err = s.dflash()
 	case "FROZEN_KV_MTP":
 		s.speculativeRequests()
-		s.because("SGL-OVERLAP-SPEC-004", byCoupling, "Frozen-KV speculation excludes both", "speculative_algorithm")
-		s.Set("disable_overlap_schedule", true)
-		s.warn("Overlap scheduler is disabled when using Frozen-KV MTP speculative decoding (spec v2 is not supported yet).")
+		if !s.since(r0515) {
+			s.because("SGL-OVERLAP-SPEC-004", byCoupling, "Frozen-KV speculation excludes both", "speculative_algorithm")
+			s.Set("disable_overlap_schedule", true)
+			s.warn("Overlap scheduler is disabled when using Frozen-KV MTP speculative decoding (spec v2 is not supported yet).")
+		}
 		s.noMixedChunk("Frozen-KV MTP")
 	}
 	if err != nil {
 		return err
 	}
-	s.adaptive()
+	if !s.since(r0515) {
+		s.adaptive()
+	}
+	return nil
+}
+
+// draftWindow checks the window of drafts, which two algorithms use.
+func (s *state) draftWindow() error {
+	if !s.since(r0515) || s.Nil("speculative_draft_window_size") {
+		return nil
+	}
+	if n := s.Int("speculative_draft_window_size"); n <= 0 {
+		return valueError("--speculative-draft-window-size must be positive, got %d.", n)
+	}
+	if !s.Is("speculative_algorithm", "EAGLE3", "DFLASH") {
+		s.because("SGL-SPEC-WINDOW", byCoupling, "two algorithms use the window", "speculative_algorithm")
+		s.warn("--speculative-draft-window-size has no effect with speculative_algorithm=%s (honored by Llama EAGLE-3 and DFLASH only).", pyNone(s.Str("speculative_algorithm")))
+	}
 	return nil
 }
 
@@ -141,12 +166,48 @@ func (s *state) dflash() error {
 	if w, n := s.Int("speculative_draft_window_size"), s.Int("speculative_num_draft_tokens"); !s.Nil("speculative_draft_window_size") && w < n {
 		return valueError("--speculative-draft-window-size must be >= --speculative-num-draft-tokens (block_size). window_size=%d, block_size=%d.", w, n)
 	}
+	if s.since(r0515) {
+		s.dflashAttention()
+	}
 	s.speculativeRequests()
-	s.because("SGL-OVERLAP-SPEC-005", byCoupling, "block drafting excludes the overlap scheduler", "speculative_algorithm")
-	s.Set("disable_overlap_schedule", true)
-	s.warn("Overlap scheduler is disabled when using DFLASH speculative decoding (spec v2 is not supported yet).")
+	if !s.since(r0515) {
+		s.because("SGL-OVERLAP-SPEC-005", byCoupling, "block drafting excludes the overlap scheduler", "speculative_algorithm")
+		s.Set("disable_overlap_schedule", true)
+		s.warn("Overlap scheduler is disabled when using DFLASH speculative decoding (spec v2 is not supported yet).")
+	}
 	s.noMixedChunk("dflash")
 	return nil
+}
+
+// dflashAttention chooses the draft's attention backend.
+func (s *state) dflashAttention() {
+	fallback := "flashinfer"
+	if s.gpu.hip {
+		fallback = "triton"
+	}
+	backend := s.Str("speculative_draft_attention_backend")
+	if backend == "" {
+		backend, _ = s.attentionBackends()
+	}
+	s.because("SGL-ATTN-DRAFT-001", byCoupling, "block drafts run with few backends", "attention_backend")
+	supported := []string{"flashinfer", "fa3", "fa4", "triton", "ascend"}
+	switch {
+	case backend == "":
+		backend = fallback
+	case backend == "trtllm_mha":
+		s.warn("DFLASH draft worker does not support 'trtllm_mha' because the draft path requires per-layer DFlash attention. Falling back to '%s'.", fallback)
+		backend = fallback
+	case !slices.Contains(supported, backend):
+		s.warn("DFLASH draft worker only supports attention_backend in %s for now, but got '%s'. Falling back to '%s'.", pyTuple(supported), backend, fallback)
+		backend = fallback
+	}
+	s.Set("speculative_draft_attention_backend", backend)
+}
+
+// pyTuple prints texts as Python prints a tuple of several.
+func pyTuple(items []string) string {
+	list := pyList(items)
+	return "(" + list[1:len(list)-1] + ")"
 }
 
 // dflashTokens takes the block size of the draft, or 16.
@@ -165,6 +226,13 @@ func (s *state) dflashTokens() {
 
 // draftRunner chooses the experts' kernels of the draft.
 func (s *state) draftRunner() error {
+	if s.since(r0515) {
+		if _, ok := s.Env("SGLANG_ENABLE_SPEC_V2"); ok {
+			s.because("SGL-OVERLAP-SPEC-007", byEnvironment, "the variable is gone")
+			s.warn("SGLANG_ENABLE_SPEC_V2 has been removed: speculative decoding always runs the V2 worker. " +
+				"Use --disable-overlap-schedule to select the non-overlap (synchronous) path.")
+		}
+	}
 	if s.Nil("speculative_moe_runner_backend") {
 		s.because("SGL-MOE-DRAFT-002", byCoupling, "the draft's experts run as the model's, but not with flashinfer_trtllm", "moe_runner_backend")
 		if !s.since(r0512) && s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed") {
@@ -209,7 +277,7 @@ func (s *state) eagle() error {
 		return err
 	}
 	s.draftModel(m)
-	if s.Nil("speculative_num_steps") {
+	if s.Nil("speculative_num_steps") && !s.Bool("speculative_adaptive") {
 		if !s.Nil("speculative_eagle_topk") || !s.Nil("speculative_num_draft_tokens") {
 			return assertion("")
 		}
@@ -219,6 +287,13 @@ func (s *state) eagle() error {
 }
 
 func (s *state) speculativeOverlap() error {
+	if s.since(r0515) {
+		if s.Bool("disable_overlap_schedule") {
+			s.because("SGL-OVERLAP-SPEC-006", byCoupling, "the overlap scheduler is off", "disable_overlap_schedule")
+			s.warn("Non-overlap (synchronous) spec v2 is used for eagle/eagle3/standalone speculative decoding.")
+		}
+		return nil
+	}
 	if s.since(r0512) {
 		s.specOverlapDefault()
 		return nil
@@ -305,6 +380,12 @@ func (s *state) topkLimits() error {
 		s.Set("speculative_num_draft_tokens", steps+1)
 		s.warn("speculative_num_draft_tokens is adjusted to speculative_num_steps + 1 when speculative_eagle_topk == 1")
 	}
+	if s.since(r0515) {
+		if topk > 1 && s.Int("page_size") > 1 && !s.Is("attention_backend", "flashinfer", "fa3", "triton") {
+			return valueError("speculative_eagle_topk > 1 with page_size > 1 is only supported on ('flashinfer', 'fa3', 'triton'); got attention_backend='%s'. Use page_size == 1 or one of those backends.", s.Str("attention_backend"))
+		}
+		return nil
+	}
 	if topk > 1 && s.Int("page_size") > 1 && !s.Is("attention_backend", "flashinfer", "fa3") {
 		return valueError("speculative_eagle_topk > 1 with page_size > 1 is unstable and produces incorrect results for paged attention backends. This combination is only supported for the 'flashinfer' backend.")
 	}
@@ -314,7 +395,9 @@ func (s *state) topkLimits() error {
 func (s *state) ngram() error {
 	s.speculativeRequests()
 	s.because("SGL-OVERLAP-SPEC-003", byCoupling, "n-gram speculation excludes both", "speculative_algorithm")
-	s.Set("disable_overlap_schedule", true)
+	if !s.since(r0515) {
+		s.Set("disable_overlap_schedule", true)
+	}
 	s.Set("enable_mixed_chunk", false)
 	s.Set("speculative_eagle_topk", s.Get("speculative_ngram_max_bfs_breadth"))
 	if s.Nil("speculative_num_draft_tokens") {
@@ -325,7 +408,14 @@ func (s *state) ngram() error {
 			s.Set("speculative_num_draft_tokens", s.Get("speculative_ngram_max_match_window_size"))
 		}
 	}
-	s.warn("The overlap scheduler and mixed chunked prefill are disabled because of using ngram speculative decoding.")
+	if s.since(r0515) {
+		if s.Nil("speculative_num_steps") {
+			s.Set("speculative_num_steps", floorDiv(s.Int("speculative_num_draft_tokens"), max(1, s.Int("speculative_eagle_topk"))))
+		}
+		s.warn("The mixed chunked prefill are disabled because of using ngram speculative decoding.")
+	} else {
+		s.warn("The overlap scheduler and mixed chunked prefill are disabled because of using ngram speculative decoding.")
+	}
 	topk, page := s.Int("speculative_eagle_topk"), s.Int("page_size")
 	if topk > 1 && page > 1 && !s.Is("attention_backend", "flashinfer") {
 		return valueError("speculative_eagle_topk(%d) > 1 with page_size(%d) > 1 is unstable and produces incorrect results for paged attention backends. This combination is only supported for the 'flashinfer' backend.", topk, page)

@@ -102,8 +102,9 @@ type state struct {
 	drafts map[string]*hfconfig.Model
 	later  map[string]any // what the scheduler decides: Result.Runtime
 
-	unquant  bool         // --quantization unquant: do not take over the checkpoint's method
-	launcher *modelConfig // ServerArgs caches the first one it makes
+	locked   map[string]bool // keys of cuda_graph_config that the command line set
+	unquant  bool            // --quantization unquant: do not take over the checkpoint's method
+	launcher *modelConfig    // ServerArgs caches the first one it makes
 }
 
 // device is the GPU as torch and the engine's helpers see it.
@@ -147,8 +148,8 @@ func deviceOf(c plan.Case) (device, error) {
 	if !ok || err1 != nil || err2 != nil {
 		return d, fmt.Errorf("GPU compute capability %q: want a form like 12.0", g.SM)
 	}
+	d.fromTorch = g.Unified || g.MemoryMiB == 0
 	if d.memoryMiB == 0 {
-		d.fromTorch = true
 		d.memoryMiB = float64(int(g.MemoryGiB * 1024))
 	}
 	return d, nil
@@ -234,3 +235,12 @@ func (s *state) silent(name string, value any) { s.Fill(name, value) }
 
 // dashes is a setting's name as its flag has it.
 func dashes(name string) string { return strings.ReplaceAll(name, "_", "-") }
+
+// sparseSetting is a setting of sparse attention: nsa_... up to 0.5.12, dsa_...
+// from 0.5.15 on.
+func (s *state) sparseSetting(name string) string {
+	if s.since(r0515) {
+		return "dsa_" + name
+	}
+	return "nsa_" + name
+}

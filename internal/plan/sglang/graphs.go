@@ -1,0 +1,201 @@
+package sglang
+
+import "strings"
+
+// From 0.5.15 on CUDA graphs are configured by phase, decode and prefill. While
+// resolving, each key is a setting of its own, named as SGLang's messages name
+// it; the answer has them as one object, as the engine does.
+const graphConfig = "cuda_graph_config"
+
+func graphKey(phase, key string) string { return graphConfig + "[" + phase + "]." + key }
+
+// phases and their keys (PhaseConfig).
+var (
+	graphPhases = []string{"decode", "prefill"}
+	graphKeys   = []string{"backend", "max_bs", "bs", "tc_compiler", "full_prefill_max_req"}
+)
+
+const (
+	decodeGraph  = graphConfig + "[decode].backend"
+	prefillGraph = graphConfig + "[prefill].backend"
+)
+
+// graphs makes the configuration from JSON, flags by phase, old flags and
+// defaults, and turns prefill graphs off where they cannot work.
+func (s *state) graphs() error {
+	s.because("SGL-GRAPH-CONFIG", byDefault, "decode is captured whole, prefill in pieces")
+	prefill := "breakable"
+	if s.gpu.hip {
+		prefill = "tc_piecewise"
+	}
+	for _, phase := range graphPhases {
+		for _, key := range graphKeys {
+			s.Fill(graphKey(phase, key), nil)
+		}
+		s.Fill(graphKey(phase, "tc_compiler"), "eager")
+	}
+	s.Fill(decodeGraph, "full")
+	s.Fill(prefillGraph, prefill)
+	s.locked = map[string]bool{}
+	s.graphFlags()
+	explicit, _ := s.Get(graphConfig).(map[string]any)
+	for phase, keys := range explicit {
+		values, _ := keys.(map[string]any)
+		for key, v := range values {
+			s.lockGraph(phase, key, v)
+		}
+	}
+	if !s.locked[prefillGraph] {
+		if err := s.prefillGraphs(); err != nil {
+			return err
+		}
+	}
+	if s.Is(prefillGraph, "full") {
+		s.because("SGL-GRAPH-PREFILL-001", byCoupling, "asked for", "cuda_graph_backend_prefill")
+		s.warn("cuda_graph_config[prefill].backend='full' is experimental. Use breakable or tc_piecewise for production workloads.")
+	}
+	return nil
+}
+
+// lockGraph takes over what the command line says; nothing may turn it off
+// again by itself.
+func (s *state) lockGraph(phase, key string, value any) {
+	s.because("SGL-GRAPH-CONFIG", byCoupling, "asked for on the command line")
+	s.Set(graphKey(phase, key), value)
+	s.locked[graphKey(phase, key)] = true
+}
+
+func (s *state) graphFlags() {
+	if s.Bool("disable_cuda_graph") {
+		s.lockGraph("decode", "backend", "disabled")
+		s.lockGraph("prefill", "backend", "disabled")
+	}
+	if s.Bool("disable_prefill_cuda_graph") {
+		s.lockGraph("prefill", "backend", "disabled")
+	}
+	if s.Bool("disable_decode_cuda_graph") {
+		s.lockGraph("decode", "backend", "disabled")
+	}
+	for _, key := range []string{"backend", "max_bs", "bs"} {
+		for _, phase := range graphPhases {
+			if v := s.Get("cuda_graph_" + key + "_" + phase); v != nil {
+				s.lockGraph(phase, key, v)
+			}
+		}
+	}
+	if v := s.Get("cuda_graph_tc_compiler"); v != nil {
+		s.lockGraph("decode", "tc_compiler", v)
+		s.lockGraph("prefill", "tc_compiler", v)
+	}
+}
+
+// captures says whether a phase has CUDA graphs.
+func (s *state) captures(backend string) bool { return !s.Is(backend, "disabled") }
+
+// noGraphs turns CUDA graphs off in both phases, or as one in older releases.
+func (s *state) noGraphs() {
+	if !s.since(r0515) {
+		s.Set("disable_cuda_graph", true)
+		return
+	}
+	s.Set(decodeGraph, "disabled")
+	s.Set(prefillGraph, "disabled")
+}
+
+// prefillGraphs turns prefill graphs off where something cannot be captured.
+func (s *state) prefillGraphs() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if s.Is(prefillGraph, "tc_piecewise") {
+		s.because("SGL-GRAPH-PREFILL-003", byHardware, "prefill is compiled in pieces on NVIDIA GPUs only")
+		s.Set(prefillGraph, "disabled")
+		return nil
+	}
+	paths, _ := s.Get("lora_paths").([]any)
+	for _, r := range []struct {
+		when bool
+		name string
+	}{
+		{m.mla, "MLA attention"},
+		{m.arch == "DeepseekV4ForCausalLM", "DeepSeek-V4 (heavy capture-pool memory pressure)"},
+		{s.Int("attn_cp_size") > 1, "context parallel (attn_cp_size > 1)"},
+		{len(paths) > 0 || s.Bool("enable_lora"), "LoRA"},
+		{!s.Is("moe_a2a_backend", "none"), "MoE A2A backend"},
+		{s.Bool("enable_dp_attention"), "DP attention"},
+		{m.multimodal, "multimodal model"},
+	} {
+		if r.when {
+			s.because("SGL-GRAPH-PREFILL-002", byCoupling, "prefill cannot be captured with "+r.name)
+			s.Set(prefillGraph, "disabled")
+			s.warn("Breakable CUDA graph is incompatible with %s; disabling prefill CUDA graph.", r.name)
+			return nil
+		}
+	}
+	return nil
+}
+
+// trtllmPrefill turns prefill graphs off for DeepSeek V3 with trtllm_mla, which
+// falls back to a slower kernel in them.
+func (s *state) trtllmPrefill() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	prefill, _ := s.attentionBackends()
+	if s.locked[prefillGraph] || !s.captures(prefillGraph) || m.arch != "DeepseekV3ForCausalLM" || prefill != "trtllm_mla" {
+		return nil
+	}
+	backend := s.Str(prefillGraph)
+	s.because("SGL-GRAPH-PREFILL-004", byCoupling, "captured, trtllm_mla prefills with a slower kernel", "attention_backend")
+	s.Set(prefillGraph, "disabled")
+	s.warn("Disabling prefill CUDA graph (%s) by default for the DeepSeek-V3 arch on "+
+		"the trtllm_mla attention backend (a captured prefill graph forces a "+
+		"FlashAttention fallback that regresses prefill). Set the prefill cuda graph "+
+		"backend explicitly (e.g. --cuda-graph-backend-prefill tc_piecewise) to override.", backend)
+	return nil
+}
+
+// graphObject is the configuration as the engine holds it.
+func (s *state) graphObject(settings map[string]any) {
+	if !s.Known(decodeGraph) {
+		return
+	}
+	object := map[string]any{}
+	for _, phase := range graphPhases {
+		keys := map[string]any{}
+		for _, key := range graphKeys {
+			keys[key] = s.Get(graphKey(phase, key))
+		}
+		object[phase] = keys
+	}
+	for k := range settings {
+		if strings.HasPrefix(k, graphConfig+"[") {
+			delete(settings, k)
+		}
+	}
+	settings[graphConfig] = object
+}
+
+// graphMax and graphList are the settings of the largest batch and of all
+// batches of a phase, by release.
+func (s *state) graphMax(phase string) string {
+	switch {
+	case s.since(r0515):
+		return graphKey(phase, "max_bs")
+	case phase == "decode":
+		return "cuda_graph_max_bs"
+	}
+	return "piecewise_cuda_graph_max_tokens"
+}
+
+func (s *state) graphList(phase string) string {
+	switch {
+	case s.since(r0515):
+		return graphKey(phase, "bs")
+	case phase == "decode":
+		return "cuda_graph_bs"
+	}
+	return "piecewise_cuda_graph_tokens"
+}
