@@ -65,7 +65,7 @@ func (p *moe) run(st *step, x []float32) []float32 {
 		p.sum(st.m, y[t*hidden:][:hidden], outs[t*k*hidden:][:k*hidden], experts[t], weights[t])
 	})
 	st.see("moe.routed", "", y)
-	if p.shared != nil {
+	if p.shared != nil && !st.m.Num.Has(numerics.FusedSharedCount) {
 		add(y, p.shared.run(st, "moe.shared", x, st.n))
 		st.m.round.act.apply(y)
 		st.see("moe.out", "", y)
@@ -140,13 +140,14 @@ func (p *moe) route(st *step, x []float32) (experts [][]int, weights [][]float32
 	}
 	st.see("moe.router", p.router.name, logits)
 	experts, weights = make([][]int, st.n), make([][]float32, st.n)
+	k := p.TopK
+	if p.shared != nil && st.m.Num.Has(numerics.FusedSharedCount) {
+		k = min(k+1, p.Experts)
+	}
 	st.m.pool.Each(st.n, func(t int) {
-		experts[t], weights[t] = p.choose(logits[t*p.Experts:][:p.Experts])
+		experts[t], weights[t] = p.choose(logits[t*p.Experts:][:p.Experts], k)
 		if p.Router.Score == family.Softmax {
 			st.m.round.act.apply(weights[t])
-		}
-		if st.m.Num.Has(numerics.FusedSharedCount) {
-			experts[t], weights[t] = experts[t][:p.TopK-1], weights[t][:p.TopK-1]
 		}
 	})
 	if st.tap != nil {
@@ -157,9 +158,9 @@ func (p *moe) route(st *step, x []float32) (experts [][]int, weights [][]float32
 	return experts, weights
 }
 
-// choose picks the experts of one token, best first, the lower number among
+// choose picks k experts for one token, best first, the lower number among
 // equals, and their weights.
-func (p *moe) choose(logits []float32) ([]int, []float32) {
+func (p *moe) choose(logits []float32, k int) ([]int, []float32) {
 	r := p.Router
 	scores := slices.Clone(logits)
 	if r.Score == family.Softmax {
@@ -177,7 +178,7 @@ func (p *moe) choose(logits []float32) ([]int, []float32) {
 	if r.Groups > 1 {
 		biased = limitGroups(biased, r.Groups, r.TopGroups)
 	}
-	chosen := TopK(biased, p.TopK)
+	chosen := TopK(biased, k)
 	weights := make([]float32, len(chosen))
 	var sum float32
 	for i, e := range chosen {

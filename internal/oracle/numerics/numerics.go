@@ -238,21 +238,19 @@ type Fault string
 
 // Faults. docs/faults.md has their symptoms.
 const (
-	// StalePage: the last full page of the KV cache is never written and holds
-	// what the page before it held (a wrong slot after a prefix hit; sglang
-	// radix cache and FP8 KV, sglang#24198).
+	// StalePage: the second page of the KV cache is never written and holds what
+	// the first one holds, as after a prefix hit with a wrong slot
+	// (sglang#24198: FP8 KV and radix hits).
 	StalePage Fault = "stale-page"
 	// NoInputScale: input_scale of NVFP4 matrices is missing and read as 0, so
-	// its reciprocal is infinite (vLLM and SGLang reports of NaN with
-	// re-exported NVFP4 checkpoints).
+	// its reciprocal is infinite (vllm#45212).
 	NoInputScale Fault = "no-input-scale"
-	// SwapGateUp: the halves of fused gate and up projections of experts are
-	// taken for each other.
+	// SwapGateUp: a kernel takes the halves of fused gate and up projections of
+	// experts for each other: silu(up)·gate (sglang#32430).
 	SwapGateUp Fault = "swap-gate-up"
-	// FusedSharedCount: the shared expert is counted as one of the chosen
-	// experts, as it is when it is fused as one more expert and the number of
-	// choices is not raised by it: the last chosen expert is lost (SGL
-	// --disable-shared-experts-fusion exists for such reports).
+	// FusedSharedCount: the shared expert is fused as one more choice, and the
+	// router is not told: one more routed expert takes its place, and the weights
+	// are normalised over one too many (sglang#38963).
 	FusedSharedCount Fault = "fused-shared-count"
 	// UninitialisedShard: the second half of every down_proj's rows was never
 	// loaded and holds what the memory held before (sglang#32279: a shard that

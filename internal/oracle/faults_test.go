@@ -1,0 +1,323 @@
+package oracle_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"shakedown/internal/finding"
+	"shakedown/internal/oracle"
+	"shakedown/internal/oracle/eval"
+	"shakedown/internal/oracle/load"
+	"shakedown/internal/oracle/numerics"
+	"shakedown/internal/oracle/oracletest"
+	"shakedown/internal/oracle/trace"
+)
+
+// fault is one failure of the public record, played on a tiny model.
+type fault struct {
+	name    string
+	healthy string // numerics without it
+	faulty  string // and with it
+	source  string // where the record has it
+	config  string
+	options oracletest.Options
+	// What is expected: the first token whose logits are wrong and the first
+	// whose logits are no numbers, -1 for none, and the operation where the trace
+	// meets the first value that is no number.
+	wrong, nan int
+	where      string
+	tell       string // how it is told from other faults
+}
+
+// wide has several blocks of 128 in a row of its matrices.
+const wide = `{"model_type":"deepseek_v3","hidden_size":512,"num_hidden_layers":2,"num_attention_heads":2,"q_lora_rank":512,"kv_lora_rank":128,
+	"qk_nope_head_dim":64,"qk_rope_head_dim":64,"v_head_dim":64,"intermediate_size":512,"moe_intermediate_size":128,"n_routed_experts":4,
+	"num_experts_per_tok":2,"n_shared_experts":1,"n_group":1,"topk_group":1,"first_k_dense_replace":2,"vocab_size":64}`
+
+func attentionFP8(module string) oracletest.Format {
+	if strings.Contains(module, "self_attn") && strings.HasSuffix(module, "proj") || strings.HasSuffix(module, "proj_with_mqa") {
+		return oracletest.FP8Block
+	}
+	return oracletest.BF16
+}
+
+func expertsNVFP4(module string) oracletest.Format {
+	if strings.Contains(module, ".experts.") {
+		return oracletest.NVFP4
+	}
+	return oracletest.BF16
+}
+
+// zeroTile makes the second tile of 128 latent values zero.
+func zeroTile(tensor string, values []float32, _, _ int) {
+	if strings.HasSuffix(tensor, "kv_a_layernorm.weight") {
+		clear(values[128:256])
+	}
+}
+
+// loud makes the MLP of layer 1 so large that float16 overflows.
+func loud(tensor string, values []float32, _, _ int) {
+	if tensor == "model.layers.1.mlp.down_proj.weight" || tensor == "model.layers.1.mlp.up_proj.weight" {
+		for i := range values {
+			values[i] *= 400
+		}
+	}
+}
+
+var faults = []fault{
+	{
+		name: "scales packed as powers of two", healthy: "sglang-bf16kv", faulty: "sglang-bf16kv,scales=deepgemm-packed",
+		source: "DeepGEMM before 54e22612, smxx_layout.cuh:135; SGLang PR 13067, issues 16622, 28662", config: wide, options: oracletest.Options{Format: attentionFP8},
+		wrong: 0, nan: 0, where: "attn.q_a", tell: "the first FP8 matrix is NaN for every token; float32 scales that are no powers of two; gone with scales=ue8m0",
+	},
+	{
+		name: "656-byte records read as 576", healthy: "sglang-bf16kv,kv=fp8_656", faulty: "sglang-bf16kv,kv=fp8_656-read-as-576",
+		source: "sglang 0.5.9, KV format and decode kernel chosen apart (server_args.py:1177)", config: oracletest.LatentReal,
+		wrong: 0, nan: 0, where: "attn.latent", tell: "codes without scales from token 0; bytes of scales and bfloat16 keys that mean NaN as FP8; gone with kv=bf16",
+	},
+	{
+		name: "a tile of zeros in the record", healthy: "sglang-bf16kv,kv=fp8_ds_mla", faulty: "sglang-bf16kv,kv=fp8_656",
+		source: "sglang 0.5.18 quant_k_cache.py:150 (vLLM has a floor)", config: oracletest.LatentReal, options: oracletest.Options{Values: zeroTile},
+		wrong: 0, nan: 0, where: "attn.latent", tell: "NaN in exactly one tile of 128 latent values; gone with kv=fp8_ds_mla",
+	},
+	{
+		name: "stale page of the KV cache", healthy: "sglang-bf16kv", faulty: "sglang-bf16kv,fault=stale-page,page=8",
+		source: "sglang#24198", config: oracletest.LatentReal,
+		wrong: 8, nan: -1, tell: "right up to a page, fluent and wrong behind it; nothing is NaN",
+	},
+	{
+		name: "missing input_scale", healthy: "exact,gemm=scheme", faulty: "exact,gemm=scheme,fault=no-input-scale",
+		source: "vllm#45212", config: oracletest.LatentReal, options: oracletest.Options{Format: expertsNVFP4},
+		wrong: 0, nan: 0, where: "expert.gate", tell: "NaN begins in the first NVFP4 matrix; with a scale missing for some experts only, in the tokens that go to them",
+	},
+	{
+		name: "float16 overflow", healthy: "hf-bf16", faulty: "hf-bf16,act=f16",
+		source: "vLLM and ik_llama reports of --dtype half on bfloat16 models", config: oracletest.Configs["llama"], options: oracletest.Options{Values: loud},
+		wrong: 0, nan: 0, where: "mlp.down", tell: "infinity comes first, NaN behind it; gone with act=bf16",
+	},
+	{
+		name: "gate and up of experts swapped", healthy: "exact", faulty: "exact,fault=swap-gate-up",
+		source: "sglang#32430, Megatron-LM#6045", config: oracletest.LatentReal,
+		wrong: 0, nan: -1, tell: "all numbers are finite and of the right size; parts at expert.act",
+	},
+	{
+		name: "rotation of halves instead of pairs", healthy: "exact", faulty: "exact,rope=half",
+		source: "transformers 5.2 to 5.10 for GLM-5 (fixed by #46372)", config: oracletest.LatentReal,
+		wrong: 1, nan: -1, tell: "token 0 is right to the bit, since position 0 is not rotated; parts at attn.latent of token 1",
+	},
+	{
+		name: "indexer rotates halves", healthy: "exact", faulty: "exact,index-rope=half",
+		source: "transformers 513146c1 to 8698b5a5 for GLM-5 (#46842)", config: strings.Replace(oracletest.LatentReal, `"index_topk":32`, `"index_topk":8`, 1),
+		wrong: 9, nan: -1, tell: "right to the bit as long as no position is left out, wrong behind index_topk tokens",
+	},
+	{
+		name: "shared expert counted as a routed one", healthy: "exact", faulty: "exact,fault=fused-shared-count",
+		source: "sglang#38963", config: oracletest.LatentReal,
+		wrong: 0, nan: -1, tell: "one more expert per token than num_experts_per_tok, and no shared one; parts at moe.routed",
+	},
+	{
+		name: "uninitialised shard", healthy: "exact", faulty: "exact,fault=uninitialised-shard",
+		source: "sglang#32279", config: oracletest.LatentReal,
+		wrong: 0, nan: 0, where: "mlp.down", tell: "half of the rows of a matrix: huge values beside sound ones, then NaN",
+	},
+}
+
+// symptom is what a fault did.
+type symptom struct {
+	wrong, nan int
+	where      *finding.Place
+	greedy     []int
+	sound      []int
+}
+
+func (f *fault) play(t *testing.T) symptom {
+	t.Helper()
+	dir := oracletest.Write(t, f.config, f.options)
+	healthy, faulty := open(t, dir, f.healthy), open(t, dir, f.faulty)
+	a, b := logits(t, healthy, prompt, len(prompt)), logits(t, faulty, prompt, len(prompt))
+	s := symptom{wrong: -1, nan: -1}
+	v := healthy.Spec.Vocab
+	for i := range a {
+		if a[i]-a[i] != 0 {
+			t.Fatalf("%s: the healthy run has logits that are not finite", f.name)
+		}
+		if s.wrong < 0 && math.Float32bits(a[i]) != math.Float32bits(b[i]) {
+			s.wrong = i / v
+		}
+		if s.nan < 0 && b[i] != b[i] {
+			s.nan = i / v
+		}
+	}
+	sum, err := trace.Watch(t.Context(), faulty, prompt, func(*finding.TraceLayerMsg) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.where = sum.FirstBad
+	s.greedy, s.sound = greedy(t, faulty), greedy(t, healthy)
+	return s
+}
+
+func greedy(t *testing.T, m *oracle.Model) []int {
+	t.Helper()
+	r, err := eval.Run(t.Context(), m, 0, prompt, eval.Options{MaxNew: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Greedy
+}
+
+// TestFaults plays every fault and compares its symptom, and the table of
+// docs/faults.md, with what is expected.
+func TestFaults(t *testing.T) {
+	var rows []string
+	for i := range faults {
+		f := &faults[i]
+		s := f.play(t)
+		where := ""
+		if s.where != nil {
+			where = s.where.Op
+		}
+		if s.wrong != f.wrong || s.nan != f.nan || where != f.where {
+			t.Errorf("%s: first wrong token %d, first NaN token %d, first bad operation %q; want %d, %d, %q", f.name, s.wrong, s.nan, where, f.wrong, f.nan, f.where)
+		}
+		if f.nan >= 0 && !slices.Equal(s.greedy, []int{0, 0, 0, 0}) {
+			t.Errorf("%s: greedy tokens %v, want token 0 again and again", f.name, s.greedy)
+		}
+		if f.nan < 0 && slices.Equal(s.greedy, s.sound) {
+			t.Errorf("%s: the greedy tokens are those of the healthy run: %v", f.name, s.greedy)
+		}
+		rows = append(rows, f.row(s))
+	}
+	checkTable(t, rows)
+}
+
+func (f *fault) row(s symptom) string {
+	begins := fmt.Sprintf("token %d", s.wrong)
+	looks := "finite, wrong"
+	if s.nan >= 0 {
+		looks = fmt.Sprintf("NaN from token %d, first in layer %d, `%s`; greedy: token 0 again and again", s.nan, s.where.Layer, s.where.Op)
+	}
+	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |", f.name, strings.TrimPrefix(f.faulty, f.healthy+","), begins, looks, f.tell, f.source)
+}
+
+// checkTable compares the rows with those of the documentation; -update writes
+// them.
+func checkTable(t *testing.T, rows []string) {
+	t.Helper()
+	const file, head = "../../docs/faults.md", "| --- | --- | --- | --- | --- | --- |\n"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), head)
+	if !ok {
+		t.Fatalf("%s has no table", file)
+	}
+	_, after, _ := strings.Cut(rest, "\n\n")
+	want := before + head + strings.Join(rows, "\n") + "\n\n" + after
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(data) != want {
+		t.Errorf("%s does not have the symptoms that the faults show: run this test with -update", file)
+	}
+}
+
+// TestFaultsAreComplete: every fault that can be asked for is played.
+func TestFaultsAreComplete(t *testing.T) {
+	for _, s := range numerics.Switches() {
+		if s.Name != "fault" {
+			continue
+		}
+		for _, v := range s.Values {
+			if !slices.ContainsFunc(faults, func(f fault) bool { return strings.Contains(f.faulty, "fault="+v) }) {
+				t.Errorf("fault=%s is not played", v)
+			}
+		}
+	}
+}
+
+// TestInputScaleOfOneExpert: a scale that only one expert lacks spoils the
+// tokens that go to it, and those behind them that attend to them.
+func TestInputScaleOfOneExpert(t *testing.T) {
+	dir := oracletest.Write(t, oracletest.Config(t, oracletest.Configs["qwen3_moe"], map[string]any{"num_hidden_layers": 1}), oracletest.Options{Format: func(module string) oracletest.Format {
+		if strings.Contains(module, "layers.0.mlp.experts.3.") {
+			return oracletest.NVFP4NoInput
+		}
+		return expertsNVFP4(module)
+	}})
+	m := open(t, dir, "exact,gemm=scheme")
+	routed := &routedTo{expert: 3}
+	s := m.NewSession(routed)
+	h, err := s.Feed(t.Context(), prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.Logits(h)
+	if len(routed.tokens) == 0 || len(routed.tokens) == len(prompt) {
+		t.Fatalf("the example sends tokens %v to the expert", routed.tokens)
+	}
+	for p := range prompt {
+		x := out[p*m.Spec.Vocab]
+		if bad := x != x; bad != slices.Contains(routed.tokens, p) {
+			t.Errorf("token %d: logits NaN: %v, tokens of the expert: %v", p, bad, routed.tokens)
+		}
+	}
+}
+
+type routedTo struct {
+	oracle.NoTap
+	expert int
+	tokens []int
+}
+
+func (r *routedTo) Routed(_, position int, experts []int, _ []float32) {
+	if slices.Contains(experts, r.expert) {
+		r.tokens = append(r.tokens, position)
+	}
+}
+
+// TestCacheForms: forms of the cache that lose precision change results, more
+// where they lose more, and those that should not do not. Routers and indexers
+// of random weights have no margin, so that small changes grow.
+func TestCacheForms(t *testing.T) {
+	src, err := load.Open(oracletest.Write(t, oracletest.LatentReal, oracletest.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { src.Close() })
+	get := func(num string) []float32 {
+		n, err := numerics.Parse(num)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := src.Model(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return logits(t, m, prompt, len(prompt))
+	}
+	base := get("exact")
+	distance := func(num string) float64 {
+		var d, n float64
+		for i, x := range get(num) {
+			d += float64(x-base[i]) * float64(x-base[i])
+			n += float64(base[i]) * float64(base[i])
+		}
+		return math.Sqrt(d / n)
+	}
+	bf16, fp8, raw := distance("exact,kv=bf16"), distance("exact,kv=fp8_ds_mla"), distance("exact,kv=fp8_576")
+	if !(0 < bf16 && bf16 < 0.05 && bf16 < fp8 && fp8 < 0.5 && bf16 < raw && raw < 0.5) {
+		t.Errorf("distances: bfloat16 %v, FP8 with scales %v, FP8 without %v", bf16, fp8, raw)
+	}
+	if d := distance("exact,kv=f32"); d != 0 {
+		t.Errorf("kv=f32 changes float32 by %v", d)
+	}
+}
