@@ -29,6 +29,20 @@ type arithmetic interface {
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.
 	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)
+	// unpack brings whole blocks of a GGUF format to unsigned codes, a scale for
+	// each four columns and a minimum for each 32 (noMinimum where the format has
+	// none).
+	unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte)
+	// codesDecode decodes such codes, a multiple of 32 of them:
+	// (code-offset)*scale + minimum. Scales are equal over each 16 columns.
+	codesDecode(dst []float32, codes []byte, offset float32, scale, low []float32)
+	// quantize32 quantises blocks of 32 activations to Q8_0; exact gets a scale
+	// for each, not yet rounded to binary16.
+	quantize32(codes []int8, exact, x []float32)
+	// dotQ8 adds to acc[r] the products of row r of codes, 0 <= r < 4, with y,
+	// whose length is a multiple of 64. Rows of codes and scale lie segment and
+	// segment/4 apart.
+	dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32)
 	// addScaled adds f*x to dst.
 	addScaled(dst, x []float32, f float32)
 }

@@ -22,6 +22,12 @@ type vectors struct {
 	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int)
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
+
+	unpackAsm      map[numfmt.GGUF]func(codes *byte, scale, low *float32, src *byte, blocks int)
+	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
+	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
+	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0.
+	dotQ8Asm, dotQ8WideAsm func(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
 }
 
 func (v *vectors) name() string { return v.set }
@@ -121,4 +127,48 @@ func (v *vectors) addScaled(dst, x []float32, f float32) {
 		v.addScaledAsm(&dst[0], &x[0], n, f)
 	}
 	v.scalar.addScaled(dst[n:], x[n:], f)
+}
+
+func (v *vectors) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte) {
+	values, size, _ := t.Block()
+	unpack, n := v.unpackAsm[t], len(src)/size
+	if unpack == nil || n == 0 {
+		v.scalar.unpack(t, codes, scale, low, src)
+		return
+	}
+	_, _, _ = codes[n*values-1], scale[n*values/4-1], low[n*values/32-1]
+	unpack(&codes[0], &scale[0], &low[0], &src[0], n)
+}
+
+func (v *vectors) codesDecode(dst []float32, codes []byte, offset float32, scale, low []float32) {
+	n := len(dst)
+	if v.codesDecodeAsm == nil || n == 0 || n%32 != 0 {
+		v.scalar.codesDecode(dst, codes, offset, scale, low)
+		return
+	}
+	_, _, _ = codes[n-1], scale[n/4-1], low[n/32-1]
+	v.codesDecodeAsm(&dst[0], &codes[0], &scale[0], &low[0], n, offset)
+}
+
+func (v *vectors) quantize32(codes []int8, exact, x []float32) {
+	n := len(exact)
+	if v.quantize32Asm == nil || n == 0 {
+		v.scalar.quantize32(codes, exact, x)
+		return
+	}
+	_, _ = codes[32*n-1], x[32*n-1]
+	v.quantize32Asm(&codes[0], &exact[0], &x[0], n)
+}
+
+func (v *vectors) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32) {
+	n, dot := len(y), v.dotQ8Asm
+	if t == numfmt.GGUFQ8_0 {
+		dot = v.dotQ8WideAsm
+	}
+	if dot == nil || n == 0 {
+		v.scalar.dotQ8(t, acc, codes, scale, y, yscale, bias)
+		return
+	}
+	_, _, _, _, _ = acc[3], codes[3*segment+n-1], scale[(3*segment+n)/4-1], yscale[n/4-1], bias[n/4-1]
+	dot(&acc[0], &codes[0], &scale[0], &y[0], &yscale[0], &bias[0], n)
 }

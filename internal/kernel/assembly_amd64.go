@@ -1,25 +1,37 @@
 package kernel
 
+import "shakedown/internal/numfmt"
+
 //go:generate go run ./gen
 
 // assembly returns the instruction sets that the processor and the operating
 // system support.
 func assembly() []arithmetic {
 	var sets []arithmetic
-	avx2, avx512 := vectorFeatures()
+	avx2, avx512, vnni := vectorFeatures()
+	unpack := map[numfmt.GGUF]func(codes *byte, scale, low *float32, src *byte, blocks int){
+		numfmt.GGUFQ4_0: unpackQ4_0AVX2, numfmt.GGUFQ4_1: unpackQ4_1AVX2, numfmt.GGUFQ5_0: unpackQ5_0AVX2, numfmt.GGUFQ5_1: unpackQ5_1AVX2,
+		numfmt.GGUFQ8_0: unpackQ8_0AVX2, numfmt.GGUFQ4_K: unpackQ4_KAVX2, numfmt.GGUFQ5_K: unpackQ5_KAVX2, numfmt.GGUFQ6_K: unpackQ6_KAVX2,
+	}
 	if avx2 {
 		sets = append(sets, &vectors{
 			set: "avx2", dot4x1Asm: dot4x1AVX2, dot4x4Asm: dot4x4AVX2, sumsAsm: sumsAVX2,
 			bf16DotAsm: bf16Dot4x1AVX2, f16DotAsm: f16Dot4x1AVX2, bf16DecodeAsm: bf16DecodeAVX2, f16DecodeAsm: f16DecodeAVX2,
 			fp8HalfAsm: fp8HalfAVX2, halfScaledAsm: halfScaledAVX2, halfDotAsm: halfDot4x1AVX2, nibblesAsm: nibblesAVX2, addScaledAsm: addScaledAVX2,
+			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX2, quantize32Asm: quantize32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2,
 		})
 	}
 	if avx2 && avx512 {
-		sets = append(sets, &vectors{
+		wide := &vectors{
 			set: "avx512", dot4x1Asm: dot4x1AVX512, dot4x4Asm: dot4x4AVX512, sumsAsm: sumsAVX512,
 			bf16DotAsm: bf16Dot4x1AVX512, f16DotAsm: f16Dot4x1AVX512, bf16DecodeAsm: bf16DecodeAVX512, f16DecodeAsm: f16DecodeAVX512,
 			fp8HalfAsm: fp8HalfAVX512, halfScaledAsm: halfScaledAVX512, halfDotAsm: halfDot4x1AVX512, nibblesAsm: nibblesAVX512, addScaledAsm: addScaledAVX512,
-		})
+			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2,
+		}
+		if vnni {
+			wide.dotQ8Asm, wide.dotQ8WideAsm = dotQ8VNNI, dotQ8VNNI
+		}
+		sets = append(sets, wide)
 	}
 	return sets
 }
@@ -30,23 +42,23 @@ func xgetbv() (low, high uint32)
 
 // vectorFeatures says whether the vector units are there and the operating system
 // saves their registers (Intel SDM volume 1, 14.3 and 15.2): avx2 stands for AVX2
-// with F16C, avx512 for the subsets F, BW, DQ and VL.
-func vectorFeatures() (avx2, avx512 bool) {
+// with F16C, avx512 for the subsets F, BW, DQ and VL, vnni for AVX512_VNNI.
+func vectorFeatures() (avx2, avx512, vnni bool) {
 	most, _, _, _ := cpuid(0, 0)
 	if most < 7 {
-		return false, false
+		return false, false, false
 	}
 	const xsave, avx, f16c = 1 << 27, 1 << 28, 1 << 29
 	_, _, c, _ := cpuid(1, 0)
 	if c&xsave == 0 || c&avx == 0 || c&f16c == 0 {
-		return false, false
+		return false, false, false
 	}
 	const avxState, avx512State = 0x06, 0xe6
 	saved, _ := xgetbv()
-	_, b, _, _ := cpuid(7, 0)
+	_, b, c, _ := cpuid(7, 0)
 	avx2 = saved&avxState == avxState && b&(1<<5) != 0
 	const f, dq, bw, vl = 1 << 16, 1 << 17, 1 << 30, 1 << 31
 	const all = f | dq | bw | vl
 	avx512 = saved&avx512State == avx512State && b&all == all
-	return avx2, avx512
+	return avx2, avx512, c&(1<<11) != 0
 }

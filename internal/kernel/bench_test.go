@@ -107,6 +107,30 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+// BenchmarkGGML measures the ggml numerics with two threads: decode in bytes of
+// weights, prefill of 128 activations in operations.
+func BenchmarkGGML(b *testing.B) {
+	for _, t := range blockTypes {
+		b.Run("decode/"+t.String(), func(b *testing.B) {
+			m, size := benchMatrix(b, t.String())
+			x, dst, p := floatsOf(rand.New(rand.NewPCG(2, 2)), benchCols, 1), make([]float32, m.rows), NewPool(2)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				m.MulMatGGML(p, dst, x, 1)
+			}
+		})
+		b.Run("prefill/"+t.String(), func(b *testing.B) {
+			const rows, cols, n = 2048, 2048, 128
+			r := rand.New(rand.NewPCG(3, 3))
+			m, x, dst, p := ggufSample(t).make(r, rows, cols), floatsOf(r, n*cols, 1), make([]float32, n*rows), NewPool(2)
+			for b.Loop() {
+				m.MulMatGGML(p, dst, x, n)
+			}
+			b.ReportMetric(2*rows*cols*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
+
 // stream reads data once.
 func stream(data []byte, threads int) {
 	var wg sync.WaitGroup

@@ -121,6 +121,7 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 		list := floats(r, n/group)
 		decoded("nibbles", func(a arithmetic, dst []float32) { a.nibbles(dst, half, &table, list) })
 	}
+	checkBlocks(t, a, r, floats, raw)
 	size := n - r.IntN(16)
 	decoded("addScaled", func(a arithmetic, dst []float32) {
 		copy(dst, w)
@@ -191,6 +192,16 @@ func TestProductsAlike(t *testing.T) {
 					continue
 				}
 				wantSame(t, s.name+" "+a.name(), got, want)
+			}
+			for i, a := range implementations {
+				arith = a
+				got := make([]float32, n*23)
+				m.MulMatGGML(nil, got, x, n)
+				if i == 0 {
+					want = got
+					continue
+				}
+				wantSame(t, s.name+" ggml "+a.name(), got, want)
 			}
 		}
 	}

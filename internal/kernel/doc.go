@@ -16,4 +16,7 @@
 // package is normative; the assembly for AVX2 and AVX-512, chosen when the program
 // starts, must return its bits (NaN counts as equal to NaN, whatever its
 // payload), which a contract test checks.
+//
+// MulMatGGML is the named exception: it quantises the activations to eight bits as
+// llama.cpp does and multiplies integers (see ggml.go for its order).
 package kernel

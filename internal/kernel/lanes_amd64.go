@@ -121,3 +121,73 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
+
+// unpackQ4_0AVX2 unpacks blocks of Q4_0 to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ4_0AVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ4_1AVX2 unpacks blocks of Q4_1 to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ4_1AVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ5_0AVX2 unpacks blocks of Q5_0 to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ5_0AVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ5_1AVX2 unpacks blocks of Q5_1 to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ5_1AVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ8_0AVX2 unpacks blocks of Q8_0 to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ8_0AVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ4_KAVX2 unpacks blocks of Q4_K to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ4_KAVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ5_KAVX2 unpacks blocks of Q5_K to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ5_KAVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// unpackQ6_KAVX2 unpacks blocks of Q6_K to codes, a scale for each four and a minimum for each 32.
+//
+//go:noescape
+func unpackQ6_KAVX2(codes *byte, scale *float32, low *float32, src *byte, blocks int)
+
+// codesDecodeAVX512 decodes n unpacked codes, a multiple of 32; scales are equal over 16 columns.
+//
+//go:noescape
+func codesDecodeAVX512(dst *float32, codes *byte, scale *float32, low *float32, n int, offset float32)
+
+// codesDecodeAVX2 decodes n unpacked codes, a multiple of 32; scales are equal over 16 columns.
+//
+//go:noescape
+func codesDecodeAVX2(dst *float32, codes *byte, scale *float32, low *float32, n int, offset float32)
+
+// dotQ8VNNI adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each.
+//
+//go:noescape
+func dotQ8VNNI(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+
+// dotQ8AVX2 is dotQ8VNNI without its instruction, for codes below 64.
+//
+//go:noescape
+func dotQ8AVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+
+// dotQ8SignedAVX2 is dotQ8VNNI without its instruction, for any codes, less 128, and bias is not read.
+//
+//go:noescape
+func dotQ8SignedAVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+
+// quantize32AVX2 quantises blocks of 32 activations.
+//
+//go:noescape
+func quantize32AVX2(codes *int8, exact *float32, x *float32, blocks int)

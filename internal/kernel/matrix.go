@@ -127,8 +127,13 @@ type blocks struct {
 	values, bytes int // of a block
 }
 
-func (w blocks) decode(_ *scratch, dst []float32, row, col int) {
-	w.t.Decode(dst, w.data[row*w.stride+col/w.values*w.bytes:])
+func (w blocks) decode(s *scratch, dst []float32, row, col int) {
+	if w.values == 1 {
+		w.t.Decode(dst, w.data[row*w.stride+col*w.bytes:])
+		return
+	}
+	s.unpack(w, 0, row, col, len(dst))
+	arith.codesDecode(dst, s.codes[:], float32(offsets[w.t]), s.scale[:], s.min[:])
 }
 
 // halves are BF16 or F16.

@@ -32,6 +32,11 @@ type scratch struct {
 	acc  [rowBlock * tokenBlock]lanes
 	sums [rowBlock * tokenBlock]float32
 	list [4 * segment / 16]float32
+
+	// Four rows of unpacked block weights.
+	codes [4 * segment]byte
+	scale [4 * segment / 4]float32
+	min   [4 * segment / 32]float32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

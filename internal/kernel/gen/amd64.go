@@ -30,6 +30,7 @@ func amd64(u *unit) {
 		v.nibbles(u)
 		v.addScaled(u)
 	}
+	ggml(u)
 }
 
 // vec is an instruction set: the name that ends its functions, the letter of its

@@ -1,0 +1,355 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"shakedown/internal/numfmt"
+)
+
+// The ggml numerics: what llama.cpp computes on a CPU. Activations are quantised
+// to eight bits, 32 values (Q8_0, Q8_1) or 256 (Q8_K, for the K formats) to a
+// scale, and multiplied with the stored codes as integers.
+//
+// The integer sums of four neighbouring products are exact in any order. Each is
+// converted to float32, multiplied by the product of the two scales (rounded), and
+// added to its lane: column k belongs to lane (k mod 64)/4, and blocks come in
+// rising order. The part of the minimums (Q4_1, Q5_1, Q4_K, Q5_K) is a dot product
+// over the blocks of 32, minimum times scaled sum of the activations, in the order
+// of the package comment, and is added last. llama.cpp sums the same terms in
+// orders that depend on the processor, so results agree to float32 rounding, not
+// bit for bit.
+
+// offsets is what is subtracted from the stored codes of a block format, once they
+// are unsigned.
+var offsets = map[numfmt.GGUF]int{
+	numfmt.GGUFQ4_0: 8, numfmt.GGUFQ4_1: 0, numfmt.GGUFQ5_0: 16, numfmt.GGUFQ5_1: 0, numfmt.GGUFQ8_0: 128,
+	numfmt.GGUFQ4_K: 0, numfmt.GGUFQ5_K: 0, numfmt.GGUFQ6_K: 32,
+}
+
+// minimums says whether a block format adds a minimum.
+func minimums(t numfmt.GGUF) bool {
+	switch t {
+	case numfmt.GGUFQ4_1, numfmt.GGUFQ5_1, numfmt.GGUFQ4_K, numfmt.GGUFQ5_K:
+		return true
+	}
+	return false
+}
+
+// q8 are quantised activations.
+type q8 struct {
+	width int       // columns, padded with zeros to a multiple of 64
+	codes []int8    // rows x width
+	scale []float32 // rows x width/4: the scale of each four columns
+	bias  []int32   // rows x width/4: -offset times the sum of the four codes
+	sum   []float32 // rows x width/32, padded to sumWidth: scaled sums of 32 columns
+}
+
+func (q *q8) sumWidth() int { return ceilDiv(q.width, segment) * (segment / 32) }
+
+// quantize quantises n rows of cols activations for products with weights of type
+// t.
+func quantize(p *Pool, t numfmt.GGUF, x []float32, cols, n int) *q8 {
+	width := (cols + 63) &^ 63
+	q := &q8{width: width, codes: make([]int8, n*width), scale: make([]float32, n*width/4), bias: make([]int32, n*width/4)}
+	offset := int32(offsets[t])
+	values, _, _ := t.Block()
+	if minimums(t) {
+		q.sum = make([]float32, n*q.sumWidth())
+	}
+	p.Each(n, func(row int) {
+		codes := q.codes[row*width:][:width]
+		scale := q.scale[row*width/4:][:width/4]
+		exact := make([]float32, cols/values)
+		if values == 32 {
+			arith.quantize32(codes, exact, x[row*cols:][:cols])
+		} else {
+			for b := range exact {
+				exact[b] = quantize256(codes[b*values:], x[row*cols+b*values:][:values])
+			}
+		}
+		for b, d := range exact {
+			stored := d
+			if values == 32 {
+				stored = numfmt.RoundF16(d)
+			}
+			for i := b * values / 4; i < (b+1)*values/4; i++ {
+				scale[i] = stored
+			}
+		}
+		if q.sum != nil {
+			sums := q.sum[row*q.sumWidth():]
+			for i := range cols / 32 {
+				var sum int32
+				for _, v := range codes[32*i:][:32] {
+					sum += int32(v)
+				}
+				sums[i] = exact[32*i/values] * float32(sum)
+				if values == 32 {
+					sums[i] = numfmt.RoundF16(sums[i]) // Q8_1 stores it so
+				}
+			}
+		}
+		if offset != 0 {
+			bias := q.bias[row*width/4:][:width/4]
+			for i := range bias {
+				four := codes[4*i:][:4]
+				bias[i] = -offset * (int32(four[0]) + int32(four[1]) + int32(four[2]) + int32(four[3]))
+			}
+		}
+	})
+	return q
+}
+
+// roundMagic added to a float32 below 2^22 in magnitude and taken away again
+// leaves the nearest whole number, even where two are as near.
+const roundMagic = 3 << 22
+
+// smallest is the magnitude below which a block counts as zeros: the reciprocal of
+// its scale would leave float32, and its scale is zero in binary16.
+const smallest = 0x1p-100
+
+// quantize32 is quantize_row_q8_0 of llama.cpp on x86 (ggml-cpu/arch/x86/quants.c):
+// scale amax/127, codes are the value times 127/amax, to nearest even. exact gets
+// the scales before they are stored as binary16. A block with a NaN or infinity has
+// such a scale, and codes of zero.
+func (scalar) quantize32(codes []int8, exact, x []float32) {
+	for b := range exact {
+		block := x[32*b:][:32]
+		var amax float32
+		for _, v := range block {
+			if a := float32(math.Abs(float64(v))); !(a <= amax) && amax == amax {
+				amax = a
+			}
+		}
+		exact[b] = amax / 127
+		if !(amax >= smallest && amax <= math.MaxFloat32) {
+			clear(codes[32*b:][:32])
+			continue
+		}
+		inverse := 127 / amax
+		for i, v := range block {
+			codes[32*b+i] = int8(int32(float32(float32(v*inverse)+roundMagic) - roundMagic))
+		}
+	}
+}
+
+// quantize256 is quantize_row_q8_K_ref (ggml-quants.c): the value of the largest
+// magnitude becomes -127. Codes of a block with a NaN or infinity, and of one of
+// zeros, stay as they are: zero.
+func quantize256(codes []int8, x []float32) (scale float32) {
+	var amax, largest float32
+	for _, v := range x {
+		if v-v != 0 {
+			return v
+		}
+		if a := float32(math.Abs(float64(v))); a > amax {
+			amax, largest = a, v
+		}
+	}
+	if amax < smallest {
+		return 0
+	}
+	factor := -127 / largest
+	for i, v := range x {
+		codes[i] = int8(min(127, int32(float32(float32(v*factor)+roundMagic)-roundMagic)))
+	}
+	return 1 / factor
+}
+
+// MulMatGGML is MulMat with the ggml numerics. Block formats of GGUF multiply
+// integers; for F16 and BF16 weights the activations are rounded to the weights'
+// format first, as llama.cpp does; other formats, which it computes in float32 or
+// doesn't have, are computed by MulMat.
+func (m *Matrix) MulMatGGML(p *Pool, dst, x []float32, n int) {
+	if len(x) != n*m.cols || len(dst) != n*m.rows {
+		panic(fmt.Sprintf("kernel: %d x %d matrix, %d rows of activations: %d values in, %d out", m.rows, m.cols, n, len(x), len(dst)))
+	}
+	if w, ok := m.weights.(halves); ok {
+		rounded := make([]float32, len(x))
+		for i, v := range x {
+			if w.t == numfmt.GGUFBF16 {
+				rounded[i] = numfmt.RoundBF16(v)
+			} else {
+				rounded[i] = numfmt.RoundF16(v)
+			}
+		}
+		m.MulMat(p, dst, rounded, n)
+		return
+	}
+	w, ok := m.weights.(blocks)
+	if !ok || w.values == 1 {
+		m.MulMat(p, dst, x, n)
+		return
+	}
+	if m.rows*m.cols*n < inlineWork {
+		p = nil
+	}
+	q := quantize(p, w.t, x, m.cols, n)
+	tokenBlocks := ceilDiv(n, tokenBlock)
+	p.Each(ceilDiv(m.rows, rowBlock)*tokenBlocks, func(task int) {
+		s := scratches.Get().(*scratch)
+		defer scratches.Put(s)
+		r0, t0 := task/tokenBlocks*rowBlock, task%tokenBlocks*tokenBlock
+		r1, t1 := min(r0+rowBlock, m.rows), min(t0+tokenBlock, n)
+		for r := r0; r < r1; r += 4 {
+			m.mulGGML(s, w, q, dst, r, min(r+4, r1), t0, t1)
+		}
+	})
+}
+
+// mulGGML computes up to four rows [r0, r1) of the products [t0, t1).
+func (m *Matrix) mulGGML(s *scratch, w blocks, q *q8, dst []float32, r0, r1, t0, t1 int) {
+	tokens := t1 - t0
+	acc, low := s.acc[:4*tokens], s.acc[4*tokenBlock:][:4*tokens]
+	clear(acc)
+	clear(low)
+	for c := 0; c < q.width; c += segment {
+		n := min(segment, q.width-c)
+		for r := range r1 - r0 {
+			s.unpack(w, r, m.first+r0+r, c, min(n, m.cols-c))
+		}
+		for t := range tokens {
+			at := (t0+t)*q.width + c
+			arith.dotQ8(w.t, acc[4*t:], s.codes[:], s.scale[:], q.codes[at:at+n], q.scale[at/4:], q.bias[at/4:])
+			if q.sum != nil {
+				arith.dot4x1(low[4*t:], s.min[:], segment/32, q.sum[(t0+t)*q.sumWidth()+c/32:][:segment/32])
+			}
+		}
+	}
+	sums, lowSums := s.sums[:4*tokens], s.sums[4*tokenBlock:][:4*tokens]
+	arith.sums(sums, acc)
+	if q.sum != nil {
+		arith.sums(lowSums, low)
+	}
+	for t := range tokens {
+		for r := range r1 - r0 {
+			v := sums[4*t+r]
+			if q.sum != nil {
+				v += lowSums[4*t+r]
+			}
+			dst[(t0+t)*m.rows+r0+r] = v
+		}
+	}
+}
+
+// unpack brings n columns of a row of block weights, from col on, to unsigned
+// codes with a scale for each four columns and a minimum for each 32, as row slot
+// of the scratch; what follows the last column is zero.
+func (s *scratch) unpack(w blocks, slot, row, col, n int) {
+	codes := s.codes[slot*segment:][:segment]
+	scale := s.scale[slot*segment/4:][:segment/4]
+	low := s.min[slot*segment/32:][:segment/32]
+	arith.unpack(w.t, codes, scale, low, w.data[row*w.stride+col/w.values*w.bytes:][:n/w.values*w.bytes])
+	clear(codes[n:])
+	clear(scale[n/4:])
+	clear(low[n/32:])
+}
+
+// noMinimum is added where a format has no minimum: x + -0 is x for every x.
+var noMinimum = float32(math.Copysign(0, -1))
+
+func (scalar) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte) {
+	values, size, _ := t.Block()
+	for b := 0; len(src) > 0; b++ {
+		block := src[:size]
+		src = src[size:]
+		unpackBlock(t, codes[b*values:][:values], scale[b*values/4:][:values/4], low[b*values/32:][:values/32], block)
+	}
+}
+
+// unpackBlock unpacks one block; the layouts are told in numfmt.
+func unpackBlock(t numfmt.GGUF, codes []byte, scale, low []float32, b []byte) {
+	f16 := func(at int) float32 { return numfmt.F16(uint16(b[at]) | uint16(b[at+1])<<8) }
+	for i := range low {
+		low[i] = noMinimum
+	}
+	one := func(d float32) {
+		for i := range scale {
+			scale[i] = d
+		}
+	}
+	nibbles := func(b []byte) {
+		for j, q := range b {
+			codes[j], codes[j+16] = q&15, q>>4
+		}
+	}
+	fifth := func(b []byte) {
+		for j := range 32 {
+			codes[j] |= b[j/8] >> (j % 8) & 1 << 4
+		}
+	}
+	switch t {
+	case numfmt.GGUFQ8_0:
+		one(f16(0))
+		for j, q := range b[2:34] {
+			codes[j] = q ^ 0x80
+		}
+	case numfmt.GGUFQ4_0:
+		one(f16(0))
+		nibbles(b[2:18])
+	case numfmt.GGUFQ4_1:
+		one(f16(0))
+		low[0] = f16(2)
+		nibbles(b[4:20])
+	case numfmt.GGUFQ5_0:
+		one(f16(0))
+		nibbles(b[6:22])
+		fifth(b[2:6])
+	case numfmt.GGUFQ5_1:
+		one(f16(0))
+		low[0] = f16(2)
+		nibbles(b[8:24])
+		fifth(b[4:8])
+	case numfmt.GGUFQ4_K, numfmt.GGUFQ5_K:
+		d, dmin := f16(0), f16(2)
+		scales, minimums := numfmt.KScales(b[4:16])
+		quants := b[16:]
+		if t == numfmt.GGUFQ5_K {
+			quants = b[48:]
+		}
+		for g := range 8 {
+			for i := range 8 {
+				scale[8*g+i] = d * float32(scales[g])
+			}
+			low[g] = -float32(dmin * float32(minimums[g]))
+			for j, q := range quants[g/2*32:][:32] {
+				code := q >> (g & 1 * 4) & 15
+				if t == numfmt.GGUFQ5_K {
+					code |= b[16+j] >> g & 1 << 4
+				}
+				codes[32*g+j] = code
+			}
+		}
+	case numfmt.GGUFQ6_K:
+		d := f16(208)
+		for i := range scale {
+			scale[i] = d * float32(int8(b[192+i/4]))
+		}
+		for i := range codes {
+			half, j := i/128, i%128
+			l, h := b[half*64+j%64], b[128+half*32+j%32]
+			codes[i] = l>>(j/64*4)&15 | h>>(j/32*2)&3<<4
+		}
+	}
+}
+
+func (scalar) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32) {
+	for r := range 4 {
+		w, d := codes[r*segment:], scale[r*segment/4:]
+		for k := 0; k < len(y); k += 4 {
+			sum := bias[k/4]
+			for i := k; i < k+4; i++ {
+				sum += int32(w[i]) * int32(y[i])
+			}
+			acc[r][k%64/4] += float32(float32(d[k/4]*yscale[k/4]) * float32(sum))
+		}
+	}
+}
+
+// codesDecode decodes unpacked codes to weights.
+func (scalar) codesDecode(dst []float32, codes []byte, offset float32, scale, low []float32) {
+	for i := range dst {
+		dst[i] = float32((float32(codes[i])-offset)*scale[i/4]) + low[i/32]
+	}
+}
