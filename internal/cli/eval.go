@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"shakedown/internal/oracle/numerics"
+	"shakedown/internal/oracle/tokenizer"
 )
 
 // modelOptions are the flags of the verbs that run a model.
@@ -17,6 +18,8 @@ type modelOptions struct {
 	tokens   string // ids, separated by commas
 	numerics string
 	allowNaN bool
+
+	words *tokenizer.Tokenizer // once a prompt was read as text, else nil
 }
 
 func (o *modelOptions) addTo(cmd *cobra.Command) {
@@ -51,7 +54,7 @@ logits behind a prompt, the logprob of each of its tokens, and the greedy
 continuation. DIR is a folder in the Hugging Face layout.
 
 The exit code is 3 when a logit is not finite.`,
-		Example: `  shakedown eval ./SmolLM2-135M --tokens 504,3575,282 --max-new 8
+		Example: `  shakedown eval ./SmolLM2-135M --prompt "The capital of France is" --max-new 8
   shakedown eval ./GLM-5-FP8 --tokens 9703,11 --numerics sglang-bf16kv,kv=fp8_656`,
 		Args: takes(1, 1, "one checkpoint"),
 		RunE: func(cmd *cobra.Command, args []string) error {

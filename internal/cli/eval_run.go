@@ -15,6 +15,7 @@ import (
 	"shakedown/internal/oracle/eval"
 	"shakedown/internal/oracle/load"
 	"shakedown/internal/oracle/numerics"
+	"shakedown/internal/oracle/tokenizer"
 	"shakedown/internal/redact"
 	"shakedown/internal/report"
 )
@@ -33,7 +34,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 		return err
 	}
 	defer src.Close()
-	prompts, maxNew, err := o.prompts(src)
+	prompts, maxNew, err := o.prompts()
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,9 @@ func runEval(ctx context.Context, o *evalOptions) error {
 			return o.promptError(err)
 		}
 		bad += msg.Bad
+		if o.words != nil {
+			msg.Text = o.words.Decode(msg.Greedy, false)
+		}
 		if err := out.Handle(msg); err != nil {
 			return outputError(err)
 		}
@@ -138,11 +142,11 @@ func (o *modelOptions) promptError(err error) error {
 }
 
 // prompts are what is to be evaluated, and how many tokens to continue with.
-func (o *evalOptions) prompts(src *load.Source) ([][]int, int, error) {
+func (o *evalOptions) prompts() ([][]int, int, error) {
 	maxNew := defaultNew
 	var prompts [][]int
 	if o.tokensFile == "" {
-		p, err := o.one(src)
+		p, err := o.one()
 		if err != nil {
 			return nil, 0, err
 		}
@@ -163,10 +167,15 @@ func (o *evalOptions) prompts(src *load.Source) ([][]int, int, error) {
 	return prompts, maxNew, nil
 }
 
-// one is the prompt of --tokens or --prompt.
-func (o *modelOptions) one(src *load.Source) ([]int, error) {
+// one is the prompt of --tokens or --prompt, for which it reads the tokenizer.
+func (o *modelOptions) one() ([]int, error) {
 	if o.tokens == "" {
-		return nil, usageError("shakedown eval "+o.dir+" --tokens 1,2,3", "--prompt needs a tokenizer, which this build does not have: give token ids")
+		t, err := tokenizer.Load(os.DirFS(o.dir))
+		if err != nil {
+			return nil, inputError(fmt.Errorf("%s: --prompt needs a tokenizer: %w", o.dir, err), "shakedown eval "+o.dir+" --tokens 1,2,3")
+		}
+		o.words = t
+		return t.Encode(o.prompt, true), nil
 	}
 	var ids []int
 	for _, word := range strings.Split(o.tokens, ",") {

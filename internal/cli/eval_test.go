@@ -134,6 +134,7 @@ func TestEvalRefuses(t *testing.T) {
 		{[]string{"eval", dir, "--tokens-file", "nothing.json"}, 4, "no such file"},
 		{[]string{"eval", "nothing", "--tokens", "1"}, 4, "no such file"},
 		{[]string{"eval", other, "--tokens", "1"}, 4, `model_type "bert" is not supported: deepseek_v3`},
+		{[]string{"eval", dir, "--prompt", "hello"}, 4, "--prompt needs a tokenizer: no tokenizer"},
 		{[]string{"trace", dir}, 2, "one of --prompt and --tokens"},
 		{[]string{"trace", dir, "--tokens", "1", "--against", "fp7"}, 2, `--against: numerics "fp7"`},
 		{[]string{"trace", dir, "--tokens", "99"}, 2, "token id 99"},
@@ -172,6 +173,40 @@ func TestTrace(t *testing.T) {
 	sum, ok := all[len(all)-2].(*finding.TraceMsg)
 	if code != 0 || !ok || sum.Against != "hf-bf16" || sum.FirstApart == nil || sum.FirstApart.Op != "attn.norm" || len(all) != 9 {
 		t.Errorf("exit %d, %d messages, %+v", code, len(all), sum)
+	}
+}
+
+// TestEvalPrompt: text goes through the checkpoint's tokenizer, and the
+// continuation comes back as text. It runs where the reference models are.
+func TestEvalPrompt(t *testing.T) {
+	dir := filepath.Join(oracletest.Shared(t), "qwen3-tiny")
+	data, err := os.ReadFile(filepath.Join(dir, "expected_text.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		Cases []struct {
+			Prompt string `json:"prompt"`
+			IDs    []int  `json:"ids"`
+			Greedy []int  `json:"greedy"`
+			Text   string `json:"greedy_text"`
+		} `json:"cases"`
+	}
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range want.Cases {
+		code, out, errs := runMain("eval", dir, "--prompt", c.Prompt, "--max-new", "24", "--numerics", "hf-f32", "--json")
+		if code != 0 {
+			t.Fatalf("exit %d, %s", code, errs)
+		}
+		m := messages(t, out)[1].(*finding.EvalMsg)
+		if d := cmp.Diff(c.IDs, m.Tokens); d != "" {
+			t.Errorf("%q: ids (-want +got):\n%s", c.Prompt, d)
+		}
+		if d := cmp.Diff(c.Greedy, m.Greedy); d != "" || m.Text != c.Text {
+			t.Errorf("%q: %q, want %q; ids %s", c.Prompt, m.Text, c.Text, d)
+		}
 	}
 }
 
