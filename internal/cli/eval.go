@@ -42,6 +42,7 @@ type evalOptions struct {
 	tokensFile string
 	maxNew     int
 	choices    bool
+	mtp        bool
 }
 
 func newEvalCmd(w *World, runF func(context.Context, *evalOptions) error) *cobra.Command {
@@ -70,6 +71,7 @@ The exit code is 3 when a logit is not finite.`,
 	f.StringVar(&opts.tokensFile, "tokens-file", "", "read prompts from `FILE`: {\"prompts\":[[1,2,3]],\"max_new\":16}")
 	f.IntVar(&opts.maxNew, "max-new", -1, "continue with `N` tokens; -1: as many as the tokens file says, else 16")
 	f.BoolVar(&opts.choices, "choices", false, "with --json, also tell the positions and experts that were chosen")
+	f.BoolVar(&opts.mtp, "mtp", false, "also tell what the MTP layer drafts for the prompt")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 		return outputError(err)
 	}
 	for i, p := range prompts {
-		msg, err := eval.Run(ctx, m, i, p, eval.Options{MaxNew: maxNew, Choices: o.choices})
+		msg, err := eval.Run(ctx, m, i, p, eval.Options{MaxNew: maxNew, Choices: o.choices, Drafts: o.mtp})
 		if err != nil {
 			return o.promptError(err)
 		}

@@ -141,6 +141,42 @@ func mixed(module string) oracletest.Format {
 	return oracletest.BF16
 }
 
+// TestDrafterPieces: an MTP layer fed in pieces gives the same bits.
+func TestDrafterPieces(t *testing.T) {
+	dir := oracletest.Write(t, oracletest.Configs["glm_moe_dsa"], oracletest.Options{MTP: true})
+	m := open(t, dir, "hf-bf16")
+	if m.Drafts() != 1 {
+		t.Fatalf("%d MTP layers", m.Drafts())
+	}
+	hidden, err := m.NewSession(nil).Feed(t.Context(), prompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, w := len(prompt)-1, m.Spec.Hidden
+	run := func(pieces ...int) (out []float32) {
+		d := m.NewDrafter(0, nil)
+		at := 0
+		for _, k := range pieces {
+			logits, err := d.Feed(t.Context(), hidden[at*w:][:k*w], prompt[at+1:][:k])
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, logits...)
+			at += k
+		}
+		return out
+	}
+	if i := sameBits(run(n), run(5, 1, n-6)); i >= 0 {
+		t.Errorf("token %d differs", i/m.Spec.Vocab)
+	}
+	if _, err := m.NewDrafter(0, nil).Feed(t.Context(), hidden[:3], prompt[:1]); err == nil {
+		t.Error("hidden states of another width are taken")
+	}
+	if without := open(t, oracletest.Write(t, oracletest.Configs["glm_moe_dsa"], oracletest.Options{}), "exact"); without.Drafts() != 0 {
+		t.Error("a checkpoint without MTP tensors has an MTP layer")
+	}
+}
+
 // TestWindow: behind a sliding window of one layer a token no longer matters.
 func TestWindow(t *testing.T) {
 	config := oracletest.Config(t, oracletest.Configs["mistral"], map[string]any{"num_hidden_layers": 1})

@@ -41,14 +41,10 @@ func (s *Session) Feed(ctx context.Context, tokens []int) ([]float32, error) {
 	if len(tokens) == 0 {
 		return nil, ErrNoTokens
 	}
-	x := make([]float32, len(tokens)*m.Spec.Hidden)
-	for t, id := range tokens {
-		if id < 0 || id >= m.Spec.Vocab {
-			return nil, fmt.Errorf("token id %d at position %d: the vocabulary has ids 0 to %d", id, s.n+t, m.Spec.Vocab-1)
-		}
-		m.embed.Row(id, x[t*m.Spec.Hidden:][:m.Spec.Hidden])
+	x, err := m.embedding(tokens, s.n)
+	if err != nil {
+		return nil, err
 	}
-	m.round.act.apply(x)
 	s.rope.grow(s.n + len(tokens))
 	st := &step{m: m, tap: s.tap, rope: s.rope, layer: -1, start: s.n, n: len(tokens)}
 	st.see("embed", m.embed.name, x)
@@ -60,6 +56,19 @@ func (s *Session) Feed(ctx context.Context, tokens []int) ([]float32, error) {
 		x = l.run(st, s.caches[i], x)
 	}
 	s.n += len(tokens)
+	return x, nil
+}
+
+// embedding is the embedding of tokens, of which the first is at position start.
+func (m *Model) embedding(tokens []int, start int) ([]float32, error) {
+	x := make([]float32, len(tokens)*m.Spec.Hidden)
+	for t, id := range tokens {
+		if id < 0 || id >= m.Spec.Vocab {
+			return nil, fmt.Errorf("token id %d at position %d: the vocabulary has ids 0 to %d", id, start+t, m.Spec.Vocab-1)
+		}
+		m.embed.Row(id, x[t*m.Spec.Hidden:][:m.Spec.Hidden])
+	}
+	m.round.act.apply(x)
 	return x, nil
 }
 

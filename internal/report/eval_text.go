@@ -53,6 +53,10 @@ func (t *evalText) eval(e *finding.EvalMsg) {
 			t.p.row(fmt.Sprintf("%8d  ", r.ID), figure(float64(r.Logprob)), "", plainStyle)
 		}
 	}
+	if len(e.Drafts) > 0 {
+		t.p.section("DRAFTS")
+		t.p.row("", drafts(e), "", plainStyle)
+	}
 	if len(e.Greedy) > 0 {
 		t.p.section("GREEDY")
 		t.p.row("", idList(e.Greedy), "", plainStyle)
@@ -74,6 +78,17 @@ func probabilities(e *finding.EvalMsg) string {
 	mean := sum / float64(len(e.Logprobs))
 	return fmt.Sprintf("mean logprob %s, perplexity %s; least likely is token %d at position %d: %s",
 		figure(mean), figure(math.Exp(-mean)), e.Tokens[worst+1], worst+1, figure(float64(e.Logprobs[worst])))
+}
+
+// drafts says how many drafted tokens are those of the text.
+func drafts(e *finding.EvalMsg) string {
+	right := 0
+	for t, id := range e.Drafts {
+		if t+2 < len(e.Tokens) && e.Tokens[t+2] == id || t+2 == len(e.Tokens) && len(e.Greedy) > 0 && e.Greedy[0] == id {
+			right++
+		}
+	}
+	return fmt.Sprintf("%d of %d tokens are drafted as they come", right, len(e.Drafts))
 }
 
 func idList(ids []int) string {

@@ -5,6 +5,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,7 @@ import (
 type Options struct {
 	MaxNew  int  // tokens to continue with; text ends are no reason to stop
 	Choices bool // tell which positions and experts were chosen, for the prompt
+	Drafts  bool // tell what the first MTP layer drafts for the prompt
 	Chunk   int  // tokens of a prompt at once; 0 for DefaultChunk. No influence on results
 }
 
@@ -59,7 +61,14 @@ func run(ctx context.Context, m *oracle.Model, prompt []int, opt Options) (*find
 		tap = rec
 	}
 	s := m.NewSession(tap)
-	if err := feedPrompt(ctx, s, m.Spec.Hidden, prompt, opt.Chunk, out); err != nil {
+	f := feeder{s: s, width: m.Spec.Hidden, prompt: prompt, out: out}
+	if opt.Drafts {
+		if m.Drafts() == 0 {
+			return nil, ErrNoMTP
+		}
+		f.drafter = m.NewDrafter(0, nil)
+	}
+	if err := f.feed(ctx, opt.Chunk); err != nil {
 		return nil, err
 	}
 	rec.on = false
@@ -81,31 +90,60 @@ func run(ctx context.Context, m *oracle.Model, prompt []int, opt Options) (*find
 	return out, nil
 }
 
-// feedPrompt feeds the prompt in pieces and fills in its logprobs and the logits
-// of its last position.
-func feedPrompt(ctx context.Context, s *oracle.Session, width int, prompt []int, chunk int, out *finding.EvalMsg) error {
-	for from := 0; from < len(prompt); from += chunk {
-		piece := prompt[from:min(from+chunk, len(prompt))]
-		hidden, err := s.Feed(ctx, piece)
+// ErrNoMTP says that the checkpoint has no MTP layer.
+var ErrNoMTP = errors.New("the checkpoint holds no MTP layer")
+
+// feeder feeds a prompt in pieces and fills in its logprobs, the logits of its
+// last position, and the drafts.
+type feeder struct {
+	s       *oracle.Session
+	drafter *oracle.Drafter // nil for none
+	width   int
+	prompt  []int
+	out     *finding.EvalMsg
+}
+
+func (f *feeder) feed(ctx context.Context, chunk int) error {
+	for from := 0; from < len(f.prompt); from += chunk {
+		piece := f.prompt[from:min(from+chunk, len(f.prompt))]
+		hidden, err := f.s.Feed(ctx, piece)
 		if err != nil {
 			return err
 		}
 		for i := 0; i < len(piece); i += logitRows {
-			if err := ctx.Err(); err != nil {
+			n := min(logitRows, len(piece)-i)
+			if err := f.rows(ctx, from+i, hidden[i*f.width:][:n*f.width]); err != nil {
 				return err
 			}
-			n := min(logitRows, len(piece)-i)
-			logits := s.LogitsAt(from+i, hidden[i*width:][:n*width])
-			v := len(logits) / n
-			for t := range n {
-				row := logits[t*v:][:v]
-				out.Bad += nonFinite(row)
-				if next := from + i + t + 1; next < len(prompt) {
-					out.Logprobs = append(out.Logprobs, Logprob(row, prompt[next]))
-				} else {
-					out.Logits = slices.Clone(row)
-				}
-			}
+		}
+	}
+	return nil
+}
+
+// rows reads the logits of some positions.
+func (f *feeder) rows(ctx context.Context, from int, hidden []float32) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n := len(hidden) / f.width
+	logits := f.s.LogitsAt(from, hidden)
+	v := len(logits) / n
+	for t := range n {
+		row := logits[t*v:][:v]
+		f.out.Bad += nonFinite(row)
+		if next := from + t + 1; next < len(f.prompt) {
+			f.out.Logprobs = append(f.out.Logprobs, Logprob(row, f.prompt[next]))
+		} else {
+			f.out.Logits = slices.Clone(row)
+		}
+	}
+	if known := min(n, len(f.prompt)-1-from); f.drafter != nil && known > 0 {
+		drafts, err := f.drafter.Feed(ctx, hidden[:known*f.width], f.prompt[from+1:][:known])
+		if err != nil {
+			return err
+		}
+		for t := range known {
+			f.out.Drafts = append(f.out.Drafts, oracle.TopK(drafts[t*v:][:v], 1)[0])
 		}
 	}
 	return nil

@@ -110,6 +110,9 @@ func TestRefuses(t *testing.T) {
 	if err != nil || len(one.Logprobs) != 0 || len(one.Greedy) != 0 || len(one.Logits) != 64 {
 		t.Errorf("%+v, %v", one, err)
 	}
+	if _, err := eval.Run(t.Context(), m, 0, []int{5}, eval.Options{Drafts: true}); !errors.Is(err, eval.ErrNoMTP) {
+		t.Errorf("error %v", err)
+	}
 	if d := cmp.Diff(map[string][][]int(nil), one.Router, cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}

@@ -1,6 +1,7 @@
 package load_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -210,7 +211,7 @@ func (c *comparison) ids(name string, position int, have []int) {
 	var want []int
 	for i := range width {
 		at := 4 * (position*width + i)
-		id := int(int32(uint32(data[at]) | uint32(data[at+1])<<8 | uint32(data[at+2])<<16 | uint32(data[at+3])<<24))
+		id := int(int32(binary.LittleEndian.Uint32(data[at:])))
 		if id >= 0 {
 			want = append(want, id)
 		}
@@ -242,6 +243,62 @@ func (c *comparison) compare(name string, have, want []float32) {
 		if d := math.Abs(float64(have[i] - w)); !(d <= tolerance*max(1, math.Abs(float64(w)))) {
 			c.wrong = true
 			c.t.Errorf("%s: first difference at %s%s, value %d: %v, want %v", c.name, c.prefix, name, i, have[i], w)
+			return
+		}
+	}
+}
+
+// TestReferenceMTP compares the layer that drafts, fed with the hidden state
+// behind the final norm and before it.
+func TestReferenceMTP(t *testing.T) {
+	r := newReference(t, filepath.Join(oracletest.Shared(t), "glm-dsa-tiny-shared"))
+	for num, run := range map[string]string{"hf-f32": "post_norm", "hf-f32,mtp=pre-norm": "pre_norm"} {
+		n, err := numerics.Parse(num)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.src.Model(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Drafts() != 1 {
+			t.Fatalf("%d MTP layers", m.Drafts())
+		}
+		for i, ids := range r.prompts {
+			hidden, err := m.NewSession(nil).Feed(t.Context(), ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := len(ids) - 1
+			c := &comparison{t: t, r: r, m: m, prefix: fmt.Sprintf("p%d.f32.mtp.%s.", i, run), name: num, tokens: last}
+			logits, err := m.NewDrafter(0, c).Feed(t.Context(), hidden[:last*m.Spec.Hidden], ids[1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := m.Spec.Vocab
+			c.check("last_logits", logits[(last-1)*v:])
+			var best []int
+			for p := range last {
+				best = append(best, oracle.TopK(logits[p*v:][:v], 1)[0])
+			}
+			c.argmax(best)
+			if c.compared < 2 {
+				t.Errorf("%s: %d comparisons", c.prefix, c.compared)
+			}
+		}
+	}
+}
+
+// argmax compares the likeliest tokens.
+func (c *comparison) argmax(have []int) {
+	data, err := c.r.want.Tensor(c.prefix + "argmax").Bytes()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.compared++
+	for i, id := range have {
+		if want := int(binary.LittleEndian.Uint32(data[4*i:])); id != want {
+			c.t.Errorf("%s: %sargmax of position %d is %d, want %d", c.name, c.prefix, i, id, want)
 			return
 		}
 	}

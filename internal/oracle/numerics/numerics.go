@@ -31,6 +31,7 @@ type Numerics struct {
 	Experts   Experts    // how expert outputs are summed
 	Rope      RopeLayout // rotation of attention
 	IndexRope RopeLayout // rotation of the indexer
+	MTP       MTP        // what an MTP layer is fed with
 	Hadamard  Hadamard   // whether indexer queries and keys are transformed
 	Page      int        // tokens of a page of the KV cache, for faults of pages
 	Faults    []Fault    // what else goes wrong
@@ -231,6 +232,15 @@ type Hadamard string
 const (
 	HadamardOff Hadamard = "off" // TF, VL, SGL 0.5.15 and later for GLM
 	HadamardOn  Hadamard = "on"  // DeepSeek-V3.2-Exp model.py; SGL up to 0.5.14 nsa_indexer.py
+)
+
+// MTP is which hidden state of the model an MTP layer gets.
+type MTP string
+
+// Hidden states for MTP layers.
+const (
+	MTPPostNorm MTP = "post-norm" // behind the final norm (SGL models/deepseek_nextn.py, VL deepseek_mtp.py)
+	MTPPreNorm  MTP = "pre-norm"  // before it
 )
 
 // Fault is a failure of the public record that is no switch of its own.

@@ -20,7 +20,7 @@ var reference = Numerics{
 	Act: F32, Rounding: Eager, Gemm: WeightOnly, ActScale: ActScaleF32, KV: KVAct, IndexKV: IndexAct,
 	Scales: ScalesExact, MoEScales: ScalesExact, Weights: WeightsExact,
 	Eps: EpsReference, MLA: Expanded, Router: RouterF32, Experts: ExpertsEager, Rope: RopeConfig, IndexRope: RopeConfig,
-	Hadamard: HadamardOff, Page: 64,
+	MTP: MTPPostNorm, Hadamard: HadamardOff, Page: 64,
 }
 
 // serving is what SGLang and vLLM share: bfloat16 with fused kernels, quantised
@@ -100,6 +100,7 @@ var fields = []field{
 	choice("experts", func(n *Numerics) *Experts { return &n.Experts }, ExpertsEager, ExpertsF32),
 	choice("rope", func(n *Numerics) *RopeLayout { return &n.Rope }, RopeConfig, RopeHalf, RopeInterleave),
 	choice("index-rope", func(n *Numerics) *RopeLayout { return &n.IndexRope }, RopeConfig, RopeHalf, RopeInterleave),
+	choice("mtp", func(n *Numerics) *MTP { return &n.MTP }, MTPPostNorm, MTPPreNorm),
 	choice("hadamard", func(n *Numerics) *Hadamard { return &n.Hadamard }, HadamardOff, HadamardOn),
 	{name: "fault", values: []string{string(StalePage), string(NoInputScale), string(SwapGateUp), string(FusedSharedCount), string(UninitialisedShard)},
 		set: func(n *Numerics, v string) {
