@@ -7,6 +7,8 @@ import "shakedown/internal/numfmt"
 type arithmetic interface {
 	// name is what Implementation returns.
 	name() string
+	// dot1x1 adds the products of w and x.
+	dot1x1(acc *lanes, w, x []float32)
 	// dot4x1 adds to acc[r] the products of row r of w, 0 <= r < 4, with x.
 	dot4x1(acc []lanes, w []float32, stride int, x []float32)
 	// dot4x4 adds to acc[4*r+t] the products of row r of w with row t of x, both

@@ -10,6 +10,7 @@ type vectors struct {
 	scalar
 	set string
 
+	dot1x1Asm     func(acc *lanes, w, x *float32, n int)
 	dot4x1Asm     func(acc *lanes, w *float32, stride int, x *float32, n int)
 	dot4x4Asm     func(acc *lanes, w *float32, stride int, x *float32, xstride, n int)
 	sumsAsm       func(dst *float32, acc *lanes, n int)
@@ -23,7 +24,7 @@ type vectors struct {
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
 
-	unpackAsm      map[numfmt.GGUF]func(codes *byte, scale, low *float32, src *byte, blocks int)
+	unpackAsm      [16]func(codes *byte, scale, low *float32, src *byte, blocks int) // by type
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
 	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
 	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0.
@@ -31,6 +32,15 @@ type vectors struct {
 }
 
 func (v *vectors) name() string { return v.set }
+
+func (v *vectors) dot1x1(acc *lanes, w, x []float32) {
+	n := len(w)
+	if n == 0 {
+		return
+	}
+	_ = x[n-1]
+	v.dot1x1Asm(acc, &w[0], &x[0], n)
+}
 
 func (v *vectors) dot4x1(acc []lanes, w []float32, stride int, x []float32) {
 	if len(x) == 0 {

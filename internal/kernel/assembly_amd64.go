@@ -9,13 +9,13 @@ import "shakedown/internal/numfmt"
 func assembly() []arithmetic {
 	var sets []arithmetic
 	avx2, avx512, vnni := vectorFeatures()
-	unpack := map[numfmt.GGUF]func(codes *byte, scale, low *float32, src *byte, blocks int){
+	unpack := [16]func(codes *byte, scale, low *float32, src *byte, blocks int){
 		numfmt.GGUFQ4_0: unpackQ4_0AVX2, numfmt.GGUFQ4_1: unpackQ4_1AVX2, numfmt.GGUFQ5_0: unpackQ5_0AVX2, numfmt.GGUFQ5_1: unpackQ5_1AVX2,
 		numfmt.GGUFQ8_0: unpackQ8_0AVX2, numfmt.GGUFQ4_K: unpackQ4_KAVX2, numfmt.GGUFQ5_K: unpackQ5_KAVX2, numfmt.GGUFQ6_K: unpackQ6_KAVX2,
 	}
 	if avx2 {
 		sets = append(sets, &vectors{
-			set: "avx2", dot4x1Asm: dot4x1AVX2, dot4x4Asm: dot4x4AVX2, sumsAsm: sumsAVX2,
+			set: "avx2", dot1x1Asm: dot1x1AVX2, dot4x1Asm: dot4x1AVX2, dot4x4Asm: dot4x4AVX2, sumsAsm: sumsAVX2,
 			bf16DotAsm: bf16Dot4x1AVX2, f16DotAsm: f16Dot4x1AVX2, bf16DecodeAsm: bf16DecodeAVX2, f16DecodeAsm: f16DecodeAVX2,
 			fp8HalfAsm: fp8HalfAVX2, halfScaledAsm: halfScaledAVX2, halfDotAsm: halfDot4x1AVX2, nibblesAsm: nibblesAVX2, addScaledAsm: addScaledAVX2,
 			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX2, quantize32Asm: quantize32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2,
@@ -23,7 +23,7 @@ func assembly() []arithmetic {
 	}
 	if avx2 && avx512 {
 		wide := &vectors{
-			set: "avx512", dot4x1Asm: dot4x1AVX512, dot4x4Asm: dot4x4AVX512, sumsAsm: sumsAVX512,
+			set: "avx512", dot1x1Asm: dot1x1AVX512, dot4x1Asm: dot4x1AVX512, dot4x4Asm: dot4x4AVX512, sumsAsm: sumsAVX512,
 			bf16DotAsm: bf16Dot4x1AVX512, f16DotAsm: f16Dot4x1AVX512, bf16DecodeAsm: bf16DecodeAVX512, f16DecodeAsm: f16DecodeAVX512,
 			fp8HalfAsm: fp8HalfAVX512, halfScaledAsm: halfScaledAVX512, halfDotAsm: halfDot4x1AVX512, nibblesAsm: nibblesAVX512, addScaledAsm: addScaledAVX512,
 			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2,

@@ -22,7 +22,7 @@ import (
 
 // offsets is what is subtracted from the stored codes of a block format, once they
 // are unsigned.
-var offsets = map[numfmt.GGUF]int{
+var offsets = [...]int{
 	numfmt.GGUFQ4_0: 8, numfmt.GGUFQ4_1: 0, numfmt.GGUFQ5_0: 16, numfmt.GGUFQ5_1: 0, numfmt.GGUFQ8_0: 128,
 	numfmt.GGUFQ4_K: 0, numfmt.GGUFQ5_K: 0, numfmt.GGUFQ6_K: 32,
 }

@@ -233,3 +233,88 @@ func TestDotOrder(t *testing.T) {
 		t.Errorf("Sum = %v, want %v", got, l[0])
 	}
 }
+
+// TestDots: rows of any length and number have the bits of the plain sum.
+func TestDots(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 12))
+	for range 200 {
+		n, rows := r.IntN(70), r.IntN(12)
+		stride := n + r.IntN(5)
+		w, x := floatsOf(r, rows*stride, 1), floatsOf(r, n, 1)
+		got := make([]float32, rows)
+		Dots(got, w, stride, x)
+		for i := range got {
+			var acc lanes
+			acc.add(w[i*stride:][:n], x)
+			if want := acc.sum(); !same(got[i], want) || !same(Dot(w[i*stride:][:n], x), want) {
+				t.Fatalf("row %d of %d values: %v, Dot %v, want %v", i, n, got[i], Dot(w[i*stride:][:n], x), want)
+			}
+		}
+	}
+}
+
+func TestMismatchedLengthsPanic(t *testing.T) {
+	m := must(FromFloats(make([]float32, 6), 2, 3))
+	for what, f := range map[string]func(){
+		"Dot":        func() { Dot(make([]float32, 3), make([]float32, 4)) },
+		"Dots":       func() { Dots(make([]float32, 2), make([]float32, 5), 3, make([]float32, 3)) },
+		"AddScaled":  func() { AddScaled(make([]float32, 3), make([]float32, 2), 1) },
+		"MulVec":     func() { m.MulVec(nil, make([]float32, 2), make([]float32, 2)) },
+		"MulMatGGML": func() { m.MulMatGGML(nil, make([]float32, 3), make([]float32, 3), 1) },
+		"Row":        func() { m.Row(2, make([]float32, 3)) },
+		"Slice":      func() { m.Slice(1, 3) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		})
+	}
+}
+
+// TestConstructorsRefuse: sizes that contradict each other are errors, so that no
+// later access leaves the data.
+func TestConstructorsRefuse(t *testing.T) {
+	b := make([]byte, 4096)
+	f := make([]float32, 4096)
+	for what, make := range map[string]func() (*Matrix, error){
+		"floats":           func() (*Matrix, error) { return FromFloats(f, 3, 3) },
+		"no columns":       func() (*Matrix, error) { return FromFloats(nil, 3, 0) },
+		"negative rows":    func() (*Matrix, error) { return FromFloats(nil, -1, 3) },
+		"huge":             func() (*Matrix, error) { return Dense(numfmt.GGUFBF16, b, 1<<31, 1<<31) },
+		"bf16 bytes":       func() (*Matrix, error) { return Dense(numfmt.GGUFBF16, b[:17], 3, 3) },
+		"gguf type":        func() (*Matrix, error) { return Dense(99, b, 1, 32) },
+		"gguf block":       func() (*Matrix, error) { return Dense(numfmt.GGUFQ8_0, b[:34], 1, 33) },
+		"fp8 codes":        func() (*Matrix, error) { return FP8(numfmt.E4M3FN, b[:5], 2, 3, PerTensor(1, 2, 3)) },
+		"fp8 grid":         func() (*Matrix, error) { return FP8(numfmt.E4M3FN, b[:256*16], 256, 16, Blocks128(f[:3])) },
+		"fp8 narrow grid":  func() (*Matrix, error) { return FP8(numfmt.E4M3FN, b[:64], 2, 32, Scales{1, 8, f[:8]}) },
+		"fp8 empty blocks": func() (*Matrix, error) { return FP8(numfmt.E4M3FN, b[:64], 2, 32, Scales{0, 0, f[:8]}) },
+		"nvfp4 group":      func() (*Matrix, error) { return NVFP4(b[:12], b[:2], Global{Value: 1}, 1, 24) },
+		"nvfp4 codes":      func() (*Matrix, error) { return NVFP4(b[:17], b[:2], Global{Value: 1}, 1, 32) },
+		"nvfp4 scales":     func() (*Matrix, error) { return NVFP4(b[:16], b[:3], Global{Value: 1}, 1, 32) },
+		"mxfp4 shape":      func() (*Matrix, error) { return MXFP4(b[:16], b[:1], 1, -32) },
+		"mxfp8 scales":     func() (*Matrix, error) { return MXFP8(numfmt.E4M3FN, b[:32], nil, 1, 32) },
+		"mxfp8 codes":      func() (*Matrix, error) { return MXFP8(numfmt.E4M3FN, b[:31], b[:1], 1, 32) },
+		"mxfp8 group":      func() (*Matrix, error) { return MXFP8(numfmt.E4M3FN, b[:31], b[:1], 1, 31) },
+		"int4 odd":         func() (*Matrix, error) { return Int4(&numfmt.Int4{Rows: 2, Cols: 3, Group: 3}) },
+		"int4 codes": func() (*Matrix, error) {
+			return Int4(&numfmt.Int4{Rows: 1, Cols: 32, Group: 32, Codes: b[:15], Scales: f[:1]})
+		},
+		"int4 scales": func() (*Matrix, error) {
+			return Int4(&numfmt.Int4{Rows: 1, Cols: 32, Group: 32, Codes: b[:16], Scales: f[:2]})
+		},
+		"int4 zero": func() (*Matrix, error) {
+			return Int4(&numfmt.Int4{Rows: 1, Cols: 32, Group: 32, Codes: b[:16], Scales: f[:1], Zeros: []uint8{17}})
+		},
+		"int4 group": func() (*Matrix, error) {
+			return Int4(&numfmt.Int4{Rows: 1, Cols: 2, Group: 2, Codes: b[:1], Scales: f[:1], GroupOf: []int32{0, 1}})
+		},
+	} {
+		if m, err := make(); err == nil {
+			t.Errorf("%s: made %v x %v", what, m.Rows(), m.Cols())
+		}
+	}
+}

@@ -12,6 +12,11 @@ func dot4x1AVX512(acc *lanes, w *float32, stride int, x *float32, n int)
 //go:noescape
 func dot4x4AVX512(acc *lanes, w *float32, stride int, x *float32, xstride int, n int)
 
+// dot1x1AVX512 adds the products of w and x to the lanes; n is a multiple of 16.
+//
+//go:noescape
+func dot1x1AVX512(acc *lanes, w *float32, x *float32, n int)
+
 // sumsAVX512 folds n sets of lanes in the fixed order, n >= 1.
 //
 //go:noescape
@@ -71,6 +76,11 @@ func dot4x1AVX2(acc *lanes, w *float32, stride int, x *float32, n int)
 //
 //go:noescape
 func dot4x4AVX2(acc *lanes, w *float32, stride int, x *float32, xstride int, n int)
+
+// dot1x1AVX2 adds the products of w and x to the lanes; n is a multiple of 16.
+//
+//go:noescape
+func dot1x1AVX2(acc *lanes, w *float32, x *float32, n int)
 
 // sumsAVX2 folds n sets of lanes in the fixed order, n >= 1.
 //

@@ -298,6 +298,9 @@ type Global struct {
 // 16 columns and a global one.
 func NVFP4(packed, scales []byte, global Global, rows, cols int) (*Matrix, error) {
 	w := nibbles{codes: packed, scales: scales, cols: cols, group: numfmt.NVFP4Group, table: *numfmt.E2M1Table()}
+	if factor, ok := halfScale(global.Value); ok && !global.Reciprocal {
+		w.half = factor
+	}
 	for c := range w.scale {
 		w.scale[c] = numfmt.NVFP4Scale(uint8(c), global.Value)
 		if global.Reciprocal {
@@ -323,6 +326,7 @@ type nibbles struct {
 	cols, group   int
 	table         [16]float32  // value of a code
 	scale         [256]float32 // value of a scale code, the global scale included
+	half          float32      // if not 0, scale codes are E4M3FN, and a scale is that times their fp8Half
 }
 
 func newNibbles(kind string, w *nibbles, rows, cols int) (*Matrix, error) {
@@ -344,8 +348,18 @@ func newNibbles(kind string, w *nibbles, rows, cols int) (*Matrix, error) {
 func (w *nibbles) decode(s *scratch, dst []float32, row, col int) {
 	first := row*w.cols + col
 	list := s.list[:len(dst)/w.group]
-	for i, c := range w.scales[first/w.group:][:len(list)] {
-		list[i] = w.scale[c]
+	codes := w.scales[first/w.group:][:len(list)]
+	whole := 0
+	if w.half != 0 {
+		whole = len(list) &^ 15
+		if arith.fp8Half(s.half[:whole], codes) {
+			arith.halfScaled(list[:whole], s.half[:whole], w.half)
+		} else {
+			whole = 0
+		}
+	}
+	for i := whole; i < len(list); i++ {
+		list[i] = w.scale[codes[i]]
 	}
 	arith.nibbles(dst, w.codes[first/2:], &w.table, list)
 }
@@ -387,6 +401,30 @@ func (w mxfp8) decode(s *scratch, dst []float32, row, col int) {
 			w.f.DecodeScaled(dst[i:end], codes[i:end], scale)
 		}
 	}
+}
+
+func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+	if w.f != numfmt.E4M3FN {
+		return false
+	}
+	for c := 0; c < w.cols; c += segment {
+		n := min(segment, w.cols-c)
+		for r := range 4 {
+			at := (row+r)*w.cols + c
+			if !arith.fp8Half(s.half[r*segment:][:n], w.codes[at:]) {
+				return false
+			}
+			for i, code := range w.scales[at/numfmt.MXGroup:][:n/numfmt.MXGroup] {
+				scale, ok := halfScale(numfmt.E8M0(code))
+				if !ok {
+					return false
+				}
+				s.list[4*i+r] = scale
+			}
+		}
+		arith.halfDot(acc, s.half[:], segment, x[c:c+n], s.list[:], numfmt.MXGroup)
+	}
+	return true
 }
 
 // Int4 makes a matrix of grouped four-bit integers: compressed-tensors directly,

@@ -33,6 +33,8 @@ type scalar struct{}
 
 func (scalar) name() string { return "scalar" }
 
+func (scalar) dot1x1(acc *lanes, w, x []float32) { acc.add(w, x) }
+
 func (scalar) dot4x1(acc []lanes, w []float32, stride int, x []float32) {
 	for r := range 4 {
 		acc[r].add(w[r*stride:][:len(x)], x)

@@ -3,15 +3,52 @@ package kernel
 import "math"
 
 // Dot is the dot product of two vectors of the same length, in the order of the
-// package comment. For many products with one vector, MulVec of FromFloats is
-// faster.
+// package comment. For many products with one vector, Dots is faster.
 func Dot(a, b []float32) float32 {
 	if len(a) != len(b) {
 		panic("kernel: Dot of vectors of different lengths")
 	}
-	var acc lanes
-	acc.add(a, b)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	return s.dot(a, b)
+}
+
+func (s *scratch) dot(a, b []float32) float32 {
+	acc := &s.acc[0]
+	*acc = lanes{}
+	whole := len(a) &^ 15
+	arith.dot1x1(acc, a[:whole], b)
+	acc.add(a[whole:], b[whole:])
 	return acc.sum()
+}
+
+// Dots sets dst[i] to the dot product of x with the row of len(x) values that
+// begins at rows[i*stride], for all of dst, in the calling goroutine: attention
+// scores over a cache of keys, for example. Each has the bits of Dot.
+func Dots(dst, rows []float32, stride int, x []float32) {
+	if len(dst) == 0 {
+		return
+	}
+	if stride < len(x) || len(rows) < (len(dst)-1)*stride+len(x) {
+		panic("kernel: Dots of rows that are too short")
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	acc := s.acc[:4]
+	whole := len(x) &^ 15
+	i := 0
+	for ; i+4 <= len(dst); i += 4 {
+		four := rows[i*stride:]
+		clear(acc)
+		arith.dot4x1(acc, four, stride, x[:whole])
+		for r := range acc {
+			acc[r].add(four[r*stride+whole:r*stride+len(x)], x[whole:])
+		}
+		arith.sums(dst[i:i+4], acc)
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = s.dot(rows[i*stride:][:len(x)], x)
+	}
 }
 
 // AddScaled adds f*x to dst, of the same length; product and sum are rounded.

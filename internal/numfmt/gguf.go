@@ -31,7 +31,7 @@ type ggufLayout struct {
 	decode        func(dst []float32, block []byte)
 }
 
-var ggufLayouts = map[GGUF]ggufLayout{
+var ggufLayouts = [...]ggufLayout{
 	GGUFF32:  {"F32", 1, 4, DecodeF32},
 	GGUFF16:  {"F16", 1, 2, DecodeF16},
 	GGUFBF16: {"BF16", 1, 2, DecodeBF16},
@@ -45,9 +45,17 @@ var ggufLayouts = map[GGUF]ggufLayout{
 	GGUFQ6_K: {"Q6_K", 256, 210, decodeQ6_K},
 }
 
+// layout is empty for a type that is not decoded here.
+func (t GGUF) layout() ggufLayout {
+	if int64(t) < int64(len(ggufLayouts)) {
+		return ggufLayouts[t]
+	}
+	return ggufLayout{}
+}
+
 // String is the name that llama.cpp prints.
 func (t GGUF) String() string {
-	if l, ok := ggufLayouts[t]; ok {
+	if l := t.layout(); l.name != "" {
 		return l.name
 	}
 	return fmt.Sprintf("type %d", uint32(t))
@@ -56,15 +64,15 @@ func (t GGUF) String() string {
 // Block returns how many values a block holds and how many bytes it takes; ok is
 // false for a type that is not decoded here.
 func (t GGUF) Block() (values, bytes int, ok bool) {
-	l, ok := ggufLayouts[t]
-	return l.values, l.bytes, ok
+	l := t.layout()
+	return l.values, l.bytes, l.values > 0
 }
 
 // Decode decodes len(dst) values, whole blocks, as ggml's dequantize_row functions
 // do (ggml-quants.c), with every product and sum rounded to float32. The type must
 // be one that Block knows.
 func (t GGUF) Decode(dst []float32, src []byte) {
-	l := ggufLayouts[t]
+	l := t.layout()
 	if l.values == 1 {
 		l.decode(dst, src)
 		return

@@ -11,6 +11,7 @@ func amd64(u *unit) {
 	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
 		v.dot4x1(u)
 		v.dot4x4(u)
+		v.dot1x1(u)
 		v.sums(u)
 		v.dot16(u, "bf16", "weights are BF16", func(f *function, from, to string) {
 			f.p("VPMOVZXWD %s, %s", from, to)
@@ -93,6 +94,33 @@ func (v vec) dot4x1(u *unit) {
 	f.p("JLT %s", loop)
 	for i := range 4 * n {
 		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
+	}
+	v.end(f)
+}
+
+func (v vec) dot1x1(u *unit) {
+	f := u.function("dot1x1"+v.name, "adds the products of w and x to the lanes; n is a multiple of 16.", "acc *lanes", "w *float32", "x *float32", "n int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	f.p("MOVQ %s, SI", f.arg("w"))
+	f.p("MOVQ %s, BX", f.arg("x"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	for part := range v.parts() {
+		f.p("VMOVUPS %d(DI), %s", v.bytes()*part, v.r(part))
+	}
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, CX")
+	loop := f.label()
+	for part := range v.parts() {
+		t := v.r(2 + part)
+		f.p("VMOVUPS %d(BX)(AX*1), %s", v.bytes()*part, t)
+		f.p("VMULPS %d(SI)(AX*1), %s, %s", v.bytes()*part, t, t)
+		f.p("VADDPS %s, %s, %s", t, v.r(part), v.r(part))
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	for part := range v.parts() {
+		f.p("VMOVUPS %s, %d(DI)", v.r(part), v.bytes()*part)
 	}
 	v.end(f)
 }

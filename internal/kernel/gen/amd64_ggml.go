@@ -83,31 +83,36 @@ func unpack32(u *unit, name string, size, nibbles, fifth int, minimum bool) {
 		f.p("VMOVDQU bit4<>(SB), Y11")
 	}
 	loop := f.label()
+	// Broadcasting scale and what follows it (the minimum, or codes taken for one)
+	// leaves the scale in the even elements.
+	f.p("VPBROADCASTD (SI), X0")
+	f.p("VCVTPH2PS X0, Y0")
+	f.p("VMOVSLDUP Y0, Y1")
+	f.p("VMOVUPS Y1, (DX)")
 	if minimum {
-		f.p("VMOVD (SI), X0")
-		f.p("VCVTPH2PS X0, X0")
-		f.p("VMOVSHDUP X0, X1")
-		f.p("VMOVSS X1, (BX)")
+		f.p("VMOVSHDUP X0, X0")
+		f.p("VMOVSS X0, (BX)")
 	} else {
-		f.p("MOVWLZX (SI), AX")
-		f.p("VMOVD AX, X0")
-		f.p("VCVTPH2PS X0, X0")
 		f.p("MOVL $0x80000000, (BX)")
 	}
-	f.p("VBROADCASTSS X0, Y0")
-	f.p("VMOVUPS Y0, (DX)")
 	f.p("VMOVDQU %d(SI), X2", nibbles)
 	f.p("VPSRLW $4, X2, X3")
+	if fifth < 0 {
+		f.p("VPAND X8, X2, X2")
+		f.p("VPAND X8, X3, X3")
+		f.p("VMOVDQU X2, (DI)")
+		f.p("VMOVDQU X3, 16(DI)")
+		finish(f, loop, size, 32)
+		return
+	}
 	f.p("VINSERTI128 $1, X3, Y2, Y2")
 	f.p("VPAND Y8, Y2, Y2")
-	if fifth >= 0 {
-		f.p("VPBROADCASTD %d(SI), Y4", fifth)
-		f.p("VPSHUFB Y9, Y4, Y4")
-		f.p("VPAND Y10, Y4, Y4")
-		f.p("VPCMPEQB Y10, Y4, Y4")
-		f.p("VPAND Y11, Y4, Y4")
-		f.p("VPOR Y4, Y2, Y2")
-	}
+	f.p("VPBROADCASTD %d(SI), Y4", fifth)
+	f.p("VPSHUFB Y9, Y4, Y4")
+	f.p("VPAND Y10, Y4, Y4")
+	f.p("VPCMPEQB Y10, Y4, Y4")
+	f.p("VPAND Y11, Y4, Y4")
+	f.p("VPOR Y4, Y2, Y2")
 	f.p("VMOVDQU Y2, (DI)")
 	finish(f, loop, size, 32)
 }
@@ -116,10 +121,9 @@ func unpackQ8_0(u *unit) {
 	f := unpacker(u, "Q8_0")
 	f.p("VMOVDQU topBits<>(SB), Y8")
 	loop := f.label()
-	f.p("MOVWLZX (SI), AX")
-	f.p("VMOVD AX, X0")
-	f.p("VCVTPH2PS X0, X0")
-	f.p("VBROADCASTSS X0, Y0")
+	f.p("VPBROADCASTD (SI), X0")
+	f.p("VCVTPH2PS X0, Y0")
+	f.p("VMOVSLDUP Y0, Y0")
 	f.p("VMOVUPS Y0, (DX)")
 	f.p("MOVL $0x80000000, (BX)")
 	f.p("VPXOR 2(SI), Y8, Y2")
