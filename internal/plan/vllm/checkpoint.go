@@ -162,6 +162,10 @@ func slidingWindow(text hfconfig.Object, kind string) int {
 	return text.IntOr("sliding_window", 0)
 }
 
+// mostLayers bounds the work for a config.json that asks for absurdly many
+// layers; no model has a tenth of them.
+const mostLayers = 4096
+
 // layerTypes are the kinds of the attention layers, as the configuration class
 // of the model type derives them when config.json does not list them
 // (transformers).
@@ -169,7 +173,7 @@ func layerTypes(text hfconfig.Object, kind string) []string {
 	if list := text.Strings("layer_types"); len(list) > 0 {
 		return list
 	}
-	n := text.IntOr("num_hidden_layers", 0)
+	n := min(max(0, text.IntOr("num_hidden_layers", 0)), mostLayers)
 	every := func(period int, usual, special string) []string {
 		out := make([]string, n)
 		for i := range out {

@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,7 +32,7 @@ func hasPiecewise(mode string) bool { return strings.HasSuffix(mode, "PIECEWISE"
 
 // compilationConfig reads what was asked of compilation and CUDA graphs.
 func (s *state) compilationConfig() error {
-	s.because("", byDefault, "--compilation-config.")
+	s.because("", byCoupling, "--compilation-config.", "compilation_config")
 	ops := []any{}
 	if list, ok := s.cc["custom_ops"].([]any); ok {
 		ops = slices.Clone(list)
@@ -93,9 +94,9 @@ func wholeNumbers(list []any) []int {
 // passConfig reads what was asked of the fusion passes.
 func (s *state) passConfig() error {
 	p, _ := s.cc["pass_config"].(map[string]any)
-	for key, v := range p {
-		if name := "pass." + key; s.Known(name) && v != nil {
-			s.Set(name, v)
+	for _, key := range slices.Sorted(maps.Keys(p)) {
+		if name := "pass." + key; s.Known(name) && p[key] != nil {
+			s.Set(name, p[key])
 		}
 	}
 	if s.Known("pass.eliminate_noops") && s.Nil("pass.eliminate_noops") && s.r >= v0191 {

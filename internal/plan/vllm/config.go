@@ -188,7 +188,6 @@ func (s *state) dpSync() error {
 	if s.r >= v0240 && s.model.experts == 0 {
 		return nil
 	}
-	s.because("VLLM-SCHED-DP-SYNC", byCoupling, "NCCL would wait for the GPU.", "scheduler.async_scheduling")
 	s.info("Disabling NCCL for DP synchronization when using async scheduling.")
 	return nil
 }
@@ -425,36 +424,38 @@ func (s *state) cascade() error {
 // hybridManager decides whether layers of several kinds share one KV cache
 // manager.
 func (s *state) hybridManager() error {
-	needed := false
-	why := ""
+	const name = "scheduler.disable_hybrid_kv_cache_manager"
+	asked, needed := s.Get(name), false
+	off := func(id, by, why string, coupled ...string) {
+		needed = true
+		s.because(id, by, why, coupled...)
+		if asked == nil || s.r == v0112 {
+			s.Set(name, true)
+		}
+	}
 	if s.model.chunk != nil {
 		switch {
 		case s.spec != nil && s.spec.eagle:
-			needed, why = true, "Chunked local attention with EAGLE."
+			off("VLLM-HYBRID-CHUNKED", byCoupling, "Chunked local attention with EAGLE.", "speculative.method")
 		case !s.envBool("VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE", s.r >= v0160):
-			needed, why = true, "Chunked local attention is slower with it."
-			s.because("VLLM-HYBRID-CHUNKED", byModel, why)
+			off("VLLM-HYBRID-CHUNKED", byModel, "Chunked local attention is slower with it.")
 			s.warn("There is a latency regression when using chunked local attention with the hybrid KV cache manager. Disabling it, by default. To enable it, set the environment VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE=1.")
 		}
 	}
 	if s.args.Get("kv_events_config") != nil && s.r <= v0191 {
-		needed, why = true, "KV events."
+		off("", byCoupling, "KV events do not work with it.", "kv_events_config")
 	}
-	const name = "scheduler.disable_hybrid_kv_cache_manager"
-	asked := s.Get(name)
-	if (asked == nil || asked == false && s.r == v0112) && s.connectorForbidsHMA() {
-		needed, why = true, "A KV connector does not work with it."
+	if asked == nil || asked == false && s.r == v0112 {
+		if line := s.connectorForbidsHMA(); line != "" {
+			off("", byCoupling, fmt.Sprintf("The connector %s does not work with it.", s.connectors()[0].name), "kv_transfer.kv_connector")
+			s.warn("%s", line)
+		}
 	}
 	switch {
-	case asked == nil:
-		s.because("", byModel, fmt.Sprint("On unless a feature does not work with it. ", why))
-		s.Set(name, needed)
-	case asked == false && needed:
-		if s.r == v0112 {
-			s.because("", byModel, why)
-			s.Set(name, true)
-			return nil
-		}
+	case asked == nil && !needed:
+		s.because("", byDefault, "On unless something does not work with it.")
+		s.Set(name, false)
+	case asked == false && needed && s.r != v0112:
 		return invalid("VllmConfig", "Hybrid KV cache manager was explicitly enabled but is not supported in this configuration. Consider omitting the --no-disable-hybrid-kv-cache-manager flag to let vLLM decide automatically.")
 	}
 	return nil

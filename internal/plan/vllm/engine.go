@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -313,10 +314,10 @@ func (s *state) scheduler() error {
 // attentionConfig reads what was asked of attention.
 func (s *state) attentionConfig() error {
 	if c, ok := s.args.Get("attention_config").(map[string]any); ok {
-		s.because("", byDefault, "--attention-config.")
-		for key, v := range c {
+		s.because("", byCoupling, "--attention-config.", "attention_config")
+		for _, key := range slices.Sorted(maps.Keys(c)) {
 			if name := "attention." + key; s.Known(name) {
-				s.Set(name, v)
+				s.Set(name, c[key])
 			}
 		}
 	}
@@ -329,7 +330,7 @@ func (s *state) attentionConfig() error {
 	if !ok || s.r < v0160 {
 		return nil
 	}
-	s.because("", byDefault, "--attention-backend.")
+	s.because("", byCoupling, "--attention-backend, in the engine's own spelling.", "attention_backend")
 	if strings.ToLower(name) == "auto" {
 		s.Set("attention.backend", nil)
 		return nil
@@ -368,9 +369,9 @@ func (s *state) kernelConfig() error {
 	if !ok {
 		return nil
 	}
-	s.because("", byDefault, "--kernel-config.")
-	for key, v := range c {
-		name := "kernel." + key
+	s.because("", byCoupling, "--kernel-config.", "kernel_config")
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		name, v := "kernel."+key, c[key]
 		if !s.Known(name) || s.args.Asked(key) {
 			continue
 		}

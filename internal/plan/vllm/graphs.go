@@ -35,9 +35,14 @@ func (s *state) eagerGraphs() error {
 	return nil
 }
 
+// mostBatch bounds the list of sizes for a command line that asks for absurdly
+// large graphs; no GPU holds one of a tenth of it.
+const mostBatch = 1 << 20
+
 // graphSizes decides which batch sizes get a CUDA graph.
 func (s *state) graphSizes() error {
 	if s.Nil("compilation.compile_sizes") {
+		s.because("", byDefault, "No batch size is compiled on its own.")
 		s.Set("compilation.compile_sizes", []any{})
 	}
 	if s.Bool("model.enforce_eager") || s.Is("compilation.cudagraph_mode", "NONE") {
@@ -60,7 +65,7 @@ func (s *state) graphSizes() error {
 	if !hasMax {
 		limit = min(seqs*query*2, largest)
 	}
-	limit = min(tokens, limit)
+	limit = min(tokens, limit, mostBatch)
 	if limit < 1 {
 		return failed("VllmConfig", "Maximum cudagraph size should be greater than or equal to 1 when using cuda graph.")
 	}

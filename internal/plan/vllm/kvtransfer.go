@@ -1,7 +1,6 @@
 package vllm
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -88,26 +87,24 @@ func (s *state) loadNIXL(all []connector) {
 	s.info("NIXL is available")
 }
 
-// connectorForbidsHMA says whether a KV connector turns the hybrid KV cache
-// manager off, and prints what the engine says about it.
-func (s *state) connectorForbidsHMA() bool {
+// connectorForbidsHMA is what the engine says when a KV connector turns the
+// hybrid KV cache manager off; empty when none does.
+func (s *state) connectorForbidsHMA() string {
 	all := s.connectors()
 	if len(all) == 0 {
-		return false
+		return ""
 	}
 	const developers = "This will reduce the performance of vLLM on LLMs with sliding window attention or Mamba attention. If you are a developer of kv connector, please consider supporting hybrid kv cache manager for your connector by making sure your connector is a subclass of `SupportsHMA` defined in kv_connector/v1/base.py"
 	able := connectorsWithHMA[s.r]
 	if able != nil && !slices.ContainsFunc(all, func(c connector) bool { return !slices.Contains(able, c.name) }) {
-		return false
+		return ""
 	}
-	s.because("VLLM-HYBRID-OFF", byCoupling, fmt.Sprintf("The connector %s.", all[0].name), "kv_transfer.kv_connector")
+	const off = "Turning off hybrid kv cache manager because `--kv-transfer-config` "
 	switch {
 	case able != nil:
-		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` selects a KV connector that does not support it. Impact: hybrid SSM models (e.g. Jamba, Bamba) require HMA and will fail at startup without it; models with sliding window attention will run with reduced performance. To add HMA support to a KV connector, subclass `SupportsHMA` defined in kv_connector/v1/base.py (for MultiConnector, all child connectors must support HMA).")
+		return off + "selects a KV connector that does not support it. Impact: hybrid SSM models (e.g. Jamba, Bamba) require HMA and will fail at startup without it; models with sliding window attention will run with reduced performance. To add HMA support to a KV connector, subclass `SupportsHMA` defined in kv_connector/v1/base.py (for MultiConnector, all child connectors must support HMA)."
 	case s.r == v0112:
-		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` is set. %s.", developers)
-	default:
-		s.warn("Turning off hybrid kv cache manager because `--kv-transfer-config` is set. %s and use --no-disable-hybrid-kv-cache-manager to start vLLM.", developers)
+		return off + "is set. " + developers + "."
 	}
-	return true
+	return off + "is set. " + developers + " and use --no-disable-hybrid-kv-cache-manager to start vLLM."
 }

@@ -58,12 +58,13 @@ func (s *state) withinLimits(class string) error {
 	return refuse("ValidationError", "%d validation error%s for %s\n%s", len(bad), plural, class, strings.Join(bad, "\n"))
 }
 
-// breach says what a value should be, empty when it is that.
+// breach says what a value should be, empty when it is that. No bound holds for
+// a NaN.
 func (l limit) breach(v float64) (what, kind string) {
 	switch {
-	case l.above && v <= l.least:
+	case l.above && !(v > l.least):
 		return fmt.Sprintf("greater than %g", l.least), "greater_than"
-	case !l.above && v < l.least:
+	case !l.above && !(v >= l.least):
 		return fmt.Sprintf("greater than or equal to %g", l.least), "greater_than_equal"
 	case l.most != 0 && v > l.most:
 		return fmt.Sprintf("less than or equal to %g", l.most), "less_than_equal"

@@ -161,6 +161,7 @@ func classDefault(name, runner string) (asRunner, convert string, ok bool) {
 // runner decides between generating text and pooling.
 func (s *state) runner() error {
 	if r := s.args.Str("runner"); r != "auto" {
+		s.because("", byCoupling, "--runner.", "model.runner_type")
 		s.Set("scheduler.runner_type", r)
 		return nil
 	}
@@ -244,7 +245,6 @@ func (s *state) resolveArchitecture() error {
 		if forced {
 			return s.announceArchitecture()
 		}
-		s.because("VLLM-TRANSFORMERS", byModel, "vLLM has no implementation of this architecture and runs the one of transformers.")
 		s.warn("%s has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.", m.name)
 	}
 	return s.announceArchitecture()
@@ -352,6 +352,7 @@ func (s *state) dtype() error {
 	}
 	asked := strings.ToLower(s.args.Str("dtype"))
 	noFloat16 := slices.Contains(float16Refused, s.model.modelType)
+	by, rule := byModel, fmt.Sprintf("config.json names %s, --dtype %s was in force.", inConfig, asked)
 	var chosen string
 	switch asked {
 	case "auto":
@@ -371,7 +372,7 @@ func (s *state) dtype() error {
 			chosen = preferred
 		}
 		if !slices.Contains(supported, chosen) {
-			s.because("VLLM-DTYPE-DEVICE", byHardware, "The GPU does not support the model's dtype.")
+			by, rule = byHardware, fmt.Sprintf("Compute capability %d.%d does not support %s.", s.gpu.major, s.gpu.minor, chosen)
 			s.warn("Your device '%s' (with compute capability %d.%d) doesn't support torch.%s. Falling back to torch.%s for compatibility.", s.gpu.name, s.gpu.major, s.gpu.minor, chosen, preferred)
 			chosen = preferred
 		}
@@ -395,11 +396,7 @@ func (s *state) dtype() error {
 	default:
 		id, word = "VLLM-DTYPE-CAST", "Casting"
 	}
-	by := byModel
-	if asked != "auto" {
-		by = byDefault
-	}
-	s.because(id, by, fmt.Sprintf("config.json names %s, --dtype %s was in force.", inConfig, asked))
+	s.because(id, by, rule)
 	s.Set("model.dtype", "torch."+chosen)
 	if word != "" {
 		level := byte('I')
@@ -498,7 +495,6 @@ func (s *state) multimodal() error {
 	s.because("", byModel, fmt.Sprintf("The class %s says whether it takes more than text.", s.model.name))
 	s.Set("model.is_multimodal_model", s.model.class.multimodal)
 	if s.r >= v0320 && s.model.class.multimodal && s.textOnly() {
-		s.because("VLLM-TEXT-ONLY", byCoupling, "All limits of multimodal inputs are 0.", "limit_mm_per_prompt")
 		s.info("All limits of multimodal modalities supported by the model are set to 0, running in text-only mode.")
 		s.info("Disabled mm_prefix attention mode because multimodal inputs are configuration-disabled. Attention backends without mm_prefix support may now be selected.")
 	}

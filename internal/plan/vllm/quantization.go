@@ -108,16 +108,14 @@ func (s *state) quantization() error {
 	asked := strings.ToLower(s.args.Str("quantization"))
 	q := s.model.quantization
 	chosen := asked
-	by, rule := byDefault, "--quantization, and no quantization_config in the checkpoint."
+	id, by, rule, line := "", byCoupling, "--quantization, and no quantization_config in the checkpoint.", ""
 	if q != nil {
 		method := q.Text("quant_method")
-		claimed, line := s.claimed(q, asked)
-		if claimed != "" {
+		rule = fmt.Sprintf("quantization_config of the checkpoint: %s.", method)
+		var claimed string
+		if claimed, line = s.claimed(q, asked); claimed != "" {
 			method, chosen = claimed, claimed
-			s.because("VLLM-QUANT-CONVERTIBLE", byCheckpoint, fmt.Sprintf("%s takes checkpoints of this kind.", claimed))
-			if line != "" {
-				s.info("%s", line)
-			}
+			id, rule = "VLLM-QUANT-CONVERTIBLE", fmt.Sprintf("%s takes checkpoints of this kind (%s).", claimed, q.Text("quant_method"))
 		}
 		switch {
 		case chosen == "":
@@ -125,7 +123,7 @@ func (s *state) quantization() error {
 		case chosen != method:
 			return invalid("ModelConfig", "Quantization method specified in the model config (%s) does not match the quantization method specified in the `quantization` argument (%s).", method, chosen)
 		}
-		by, rule = byCheckpoint, fmt.Sprintf("quantization_config of the checkpoint: %s.", q.Text("quant_method"))
+		by = byCheckpoint
 	}
 	if chosen == "" {
 		return nil
@@ -140,8 +138,11 @@ func (s *state) quantization() error {
 		}
 		s.warn("The quantization method %s is deprecated and will be removed in future versions of vLLM.", chosen)
 	}
-	s.because("", by, rule)
+	s.because(id, by, rule)
 	s.Set("model.quantization", chosen)
+	if line != "" {
+		s.info("%s", line)
+	}
 	if chosen == "bitsandbytes" && s.r < v0320 && q != nil && !s.Bool("model.enforce_eager") {
 		if eight, _ := q.Bool("load_in_8bit"); eight {
 			s.because("VLLM-GRAPH-PLATFORM", byCoupling, "8-bit bitsandbytes weights do not work with CUDA graphs.", "model.quantization")

@@ -70,12 +70,13 @@ func (s *state) speculative() error {
 		}
 	}
 	if slices.Contains(mtpMethods, sp.method) {
-		s.because("VLLM-MTP-METHOD", byDefault, "An old name.")
+		s.because("VLLM-MTP-METHOD", byDefault, fmt.Sprintf("%q is an old name.", sp.method))
+		s.Set("speculative.method", "mtp")
 		s.warn("method `%s` is deprecated and replaced with mtp.", sp.method)
 		sp.method = "mtp"
 	}
 	s.spec = sp
-	s.because("", byDefault, "--speculative-config.")
+	s.because("", byCoupling, "--speculative-config.", "speculative_config")
 	quantization := c["quantization"]
 	if sp.model == "" && sp.tokens > 0 && sp.method == "mtp" {
 		sp.model = s.model.files.Path
@@ -86,12 +87,10 @@ func (s *state) speculative() error {
 		return invalid("SpeculativeConfig", "num_speculative_tokens was provided but without speculative model.")
 	}
 	sp.method = strings.Trim(sp.method, "[]")
-	for key, v := range map[string]any{
-		"method": sp.method, "num_speculative_tokens": c["num_speculative_tokens"], "quantization": quantization,
-		"draft_tensor_parallel_size": c["draft_tensor_parallel_size"],
-	} {
-		s.Set("speculative."+key, v)
-	}
+	s.Set("speculative.method", sp.method)
+	s.Set("speculative.num_speculative_tokens", c["num_speculative_tokens"])
+	s.Set("speculative.quantization", quantization)
+	s.Set("speculative.draft_tensor_parallel_size", c["draft_tensor_parallel_size"])
 	for _, key := range []string{"attention_backend", "moe_backend", "disable_padded_drafter_batch", "parallel_drafting"} {
 		if v := c[key]; v != nil && s.Known("speculative."+key) {
 			s.Set("speculative."+key, v)
