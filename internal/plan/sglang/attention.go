@@ -47,6 +47,10 @@ func (s *state) defaultAttention(m *modelConfig) {
 	s.because("SGL-ATTN-DEFAULT-001", byHardware, "by GPU, kind of attention and speculation", "speculative_eagle_topk", "page_size")
 	backend := s.fastestAttention(m)
 	s.Set("attention_backend", backend)
+	if !s.since(r0508) {
+		s.warn("Attention backend not explicitly specified. Use %s backend by default.", backend)
+		return
+	}
 	s.info("Attention backend not specified. Use %s backend by default.", backend)
 }
 
@@ -66,6 +70,8 @@ func (s *state) fastestAttention(m *modelConfig) (backend string) {
 		}
 	case m.mla:
 		backend = "triton"
+	case !s.since(r0508):
+		return s.olderFastest(m)
 	case s.gpu.sm90() && s.topkOne():
 		backend = "fa3"
 	case s.gpu.sm100() && s.topkOne() && (s.Nil("speculative_algorithm") || !s.Nil("speculative_eagle_topk")):
@@ -152,6 +158,9 @@ func (s *state) nvidiaAttention(m *modelConfig) error {
 		}
 	}
 	s.noE5M2()
+	if s.decodes("fa4") && !s.since(r0508) {
+		return valueError("FA4 backend is only supported for prefill. Please use `--prefill-attention-backend fa4` instead.")
+	}
 	if s.Is("prefill_attention_backend", "fa4") && !m.mla && (!s.since(r0510) || s.gpu.sm100()) {
 		s.pageFor(128, "FA4 backend only supports page size 128 for non-MLA model architectures, changing page_size from %s to 128.", pyInt(s.Get("page_size")))
 	}
@@ -249,6 +258,9 @@ func (s *state) trtllmMLA() error {
 	}
 	if !s.Is("page_size", 32, 64) {
 		s.pageFor(64, "TensorRT-LLM MLA only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if !s.since(r0508) && !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "auto") {
+		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, or auto.")
 	}
 	if !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "bf16", "auto") {
 		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, bf16, or auto.")

@@ -132,7 +132,7 @@ func (s *state) cacheCompatibility() error {
 		if s.since(r0510) && s.Nil("hicache_storage_backend") {
 			return valueError("The argument disaggregation-decode-enable-offload-kvcache is only supported when hicache-storage-backend is provided.")
 		}
-		if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) && s.r == r0509 {
+		if s.envSwitch("SGLANG_ENABLE_SPEC_V2", false) && !s.since(r0510) {
 			return valueError("Spec v2 and decode offload kv cache are incompatible and cannot be enabled together.")
 		}
 	}

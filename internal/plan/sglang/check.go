@@ -120,6 +120,7 @@ func (s *state) checkScheduler() error {
 		return assertion("schedule_conservativeness must be non-negative")
 	case s.Is("model_impl", "mindspore"):
 		return assertion("MindSpore model impl is only supported on Ascend npu.")
+	case !s.since(r0508): // what follows is checked elsewhere or not at all
 	case s.Str("tokenizer_metrics_custom_labels_header") == "" && len(labels) > 0:
 		return valueError("Please set --tokenizer-metrics-custom-labels-header when setting --tokenizer-metrics-allowed-custom-labels.")
 	case s.Bool("export_metrics_to_file") && s.Nil("export_metrics_to_file_dir"):

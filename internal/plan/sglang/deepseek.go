@@ -7,7 +7,11 @@ import (
 
 // deepseek is DeepSeek V3 and what shares its attention.
 func (s *state) deepseek(m *modelConfig) error {
-	if s.dsa(m) {
+	if s.dsa(m) && !s.since(r0508) {
+		if err := s.olderSparse(); err != nil {
+			return err
+		}
+	} else if s.dsa(m) {
 		if err := s.sparse(m); err != nil {
 			return err
 		}
@@ -156,14 +160,18 @@ func (s *state) sparseKV() error {
 		}
 		s.because("SGL-KV-DSA-001", byHardware, "with sparse attention auto is fp8_e4m3 from compute capability 10 on, else bfloat16")
 		s.Set("kv_cache_dtype", dtype)
-		s.warn("Setting KV cache dtype to %s for DeepSeek DSA on SM%d device.", dtype, s.gpu.major)
+		if s.since(r0508) {
+			s.warn("Setting KV cache dtype to %s for DeepSeek DSA on SM%d device.", dtype, s.gpu.major)
+		} else {
+			s.warn("Setting KV cache dtype to %s for DeepSeek NSA.", dtype)
+		}
 	}
 	if s.Is("kv_cache_dtype", "bf16") {
 		s.because("SGL-KV-DSA-001", byDefault, "bf16 is bfloat16")
 		s.Set("kv_cache_dtype", "bfloat16")
 	}
 	if !s.Is("kv_cache_dtype", "bfloat16", "fp8_e4m3") {
-		return assertion("DeepSeek DSA only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype")
+		return assertion("DeepSeek %s only supports bf16/bfloat16 or fp8_e4m3 kv_cache_dtype", s.sparseName())
 	}
 	return nil
 }
@@ -226,6 +234,7 @@ func (s *state) deepseekAttention() {
 
 // deepseekMoE chooses quantisation and experts' kernels on SM100.
 func (s *state) deepseekMoE(m *modelConfig) error {
+	s.olderFusion("DeepseekV3ForCausalLM")
 	if s.Nil("quantization") && !s.unquant {
 		method := m.quantMethod()
 		if method == "" && m.arch == "DeepseekV3ForCausalLM" && s.since(r0512) {
@@ -261,7 +270,7 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 // draftMoE chooses the experts' kernels of the draft of an NVFP4 checkpoint; from
 // 0.5.15 on only on AMD GPUs.
 func (s *state) draftMoE() error {
-	if s.Is("quantization", "modelopt_fp4") && s.Is("speculative_algorithm", "EAGLE") &&
+	if s.since(r0508) && s.Is("quantization", "modelopt_fp4") && s.Is("speculative_algorithm", "EAGLE") &&
 		(s.Nil("speculative_moe_runner_backend") || s.Nil("speculative_moe_a2a_backend")) {
 		s.because("SGL-MOE-DRAFT-001", byCheckpoint, "the draft layer of an NVFP4 checkpoint is not quantised", "speculative_algorithm")
 		if s.envSwitch("SGLANG_NVFP4_CKPT_FP8_NEXTN_MOE", false) {

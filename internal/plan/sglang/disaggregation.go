@@ -30,6 +30,10 @@ func (s *state) disaggregation() error {
 		s.because("SGL-RADIX-PD-002", byCoupling, "a decode server receives its KV cache and keeps no prefixes", "disaggregation_mode")
 		s.Set("disable_radix_cache", true)
 		s.warn("KV cache is forced as chunk cache for decode server")
+		if !s.since(r0508) && s.Int("dp_size") > 1 && !s.Bool("prefill_round_robin_balance") {
+			return assertion("Prefill round robin balance is required when dp size > 1. Please make sure that the prefill instance is launched with `--load-balance-method round_robin`" +
+				" and `--prefill-round-robin-balance` is set for decode server.")
+		}
 		if s.since(r0512) && s.Is("mamba_scheduler_strategy", "extra_buffer") {
 			s.because("SGL-PD-MAMBA", byCoupling, "without prefixes there is nothing to buffer", "disaggregation_mode")
 			s.warn("Mamba extra_buffer is disabled because decode disaggregation currently forces chunk cache. Falling back to no_buffer.")

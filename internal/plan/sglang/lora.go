@@ -69,7 +69,7 @@ func (s *state) loraTargets() error {
 		for _, n := range s.loraModules() {
 			set[n] = true
 		}
-		if s.Is("lora_backend", "csgmv") && s.r == r0509 {
+		if s.Is("lora_backend", "csgmv") && !s.since(r0510) {
 			line = "LoRA backend 'csgmv' does not yet support embedding or lm_head layers; " +
 				"dropping 'embed_tokens' and 'lm_head' from --lora-target-modules=all. " +
 				"To apply LoRA to these, use --lora-backend triton."

@@ -17,8 +17,8 @@ func (s *state) olderHybrid(m *modelConfig) (bool, error) {
 	case "FalconH1ForCausalLM", "JetNemotronForCausalLM", "JetVLMForConditionalGeneration":
 		return true, s.olderFalcon(m)
 	case "Glm4MoeForCausalLM":
-		s.glm4MoE(m)
-		if s.r == r0508 {
+		if s.since(r0508) {
+			s.glm4MoE(m)
 			// 0.5.8 has the code for Qwen3-Next in this branch.
 			return true, s.misplacedBuffers()
 		}

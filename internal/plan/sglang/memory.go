@@ -179,6 +179,9 @@ func (s *state) graphStretches(limit int) []any {
 // piecewiseTokens is _generate_piecewise_cuda_graph_tokens.
 func (s *state) piecewiseTokens(limit int) []any {
 	first := 576
+	if !s.since(r0508) {
+		return sizes(limit, stretch{4, 33, 4}, stretch{48, 257, 16}, stretch{288, 513, 32}, stretch{640, 4097, 128}, stretch{4352, limit + 1, 256})
+	}
 	if !s.since(r0509) {
 		first = 640
 	}
@@ -274,6 +277,9 @@ func (s *state) piecewiseMemory() (float64, error) {
 		}
 	case s.since(r0510) && s.Bool("disable_piecewise_cuda_graph"), !s.since(r0510) && !s.Bool("enable_piecewise_cuda_graph"):
 		return 0, nil
+	}
+	if !s.since(r0508) {
+		return float64(s.Int("piecewise_cuda_graph_max_tokens") / 4), nil
 	}
 	m, err := s.modelConfig()
 	if err != nil {

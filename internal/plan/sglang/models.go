@@ -138,7 +138,7 @@ func (s *state) attentionBackends() (prefill, decode string) {
 // allreduceFusion turns flashinfer's fused all-reduce on where it is known to
 // help: one node, SM90 or SM100, some architectures.
 func (s *state) allreduceFusion(m *modelConfig) {
-	if !s.Known("enable_flashinfer_allreduce_fusion") {
+	if !s.since(r0508) {
 		return
 	}
 	archs := strings.Fields("DeepseekV3ForCausalLM GptOssForCausalLM Glm4MoeForCausalLM Glm4MoeLiteForCausalLM Qwen3MoeForCausalLM KimiK25ForConditionalGeneration")
@@ -186,7 +186,10 @@ func (s *state) gptOss(m *modelConfig) error {
 		return assertion("GptOssForCausalLM requires one of %s attention backend, but got the following backends\n- Prefill: %s\n- Decode: %s\n",
 			pyList(supported), pyNone(prefill), pyNone(decode))
 	}
-	if !s.since(r0510) && (prefill == "trtllm_mha" || decode == "trtllm_mha") {
+	if s.gpu.blackwell() {
+		s.olderFusion("GptOssForCausalLM")
+	}
+	if s.since(r0508) && !s.since(r0510) && (prefill == "trtllm_mha" || decode == "trtllm_mha") {
 		s.because("SGL-KV-SWA-001", byCoupling, "trtllm_mha cannot use the hybrid sliding-window memory", "attention_backend")
 		s.Set("disable_hybrid_swa_memory", true)
 		s.warn("Disable hybrid SWA memory for GPT-OSS model with trtllm_mha attention backend.")
@@ -210,12 +213,19 @@ func (s *state) gptOss(m *modelConfig) error {
 	if s.Is("moe_runner_backend", "triton_kernel") && s.Int("ep_size") != 1 {
 		return assertion("Triton kernel MoE is only supported when ep_size == 1")
 	}
+	if !s.since(r0508) {
+		s.because("SGL-KV-SWA-001", byModel, "the model's sliding-window layers get full KV memory")
+		s.Set("disable_hybrid_swa_memory", true)
+	}
 	return nil
 }
 
 // gptOssBackends are the attention backends that GPT-OSS can run with.
 func (s *state) gptOssBackends() []string {
 	list := []string{"triton", "trtllm_mha", "fa3", "fa4", "ascend"}
+	if !s.since(r0508) {
+		return list[:4]
+	}
 	if s.since(r0510) {
 		list = append(list, "aiter")
 	}
@@ -414,7 +424,7 @@ func (s *state) qwenMoE(m *modelConfig) {
 		return
 	}
 	s.adoptQuantization(m.quantMethod())
-	if s.Is("quantization", "fp8", "modelopt_fp4", nil) && s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") {
+	if s.Is("quantization", "fp8", "modelopt_fp4", nil) && (s.since(r0508) || !s.Nil("quantization")) && s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs these experts with flashinfer_trtllm", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
 		s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for %s", m.arch)

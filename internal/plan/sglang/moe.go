@@ -30,6 +30,9 @@ func (s *state) moeKernel() error {
 		}
 	}
 	if s.Is("moe_runner_backend", "flashinfer_trtllm") {
+		if !s.since(r0508) && !s.Is("quantization", "modelopt_fp4", "modelopt_fp8", "fp8") {
+			return assertion("modelopt_fp4, modelopt_fp8 or fp8 quantization is required for Flashinfer TRTLLM MoE")
+		}
 		if !s.Is("quantization", "modelopt_fp4", "fp8", "modelopt_fp8", "compressed-tensors", nil) && !(s.since(r0510) && s.Is("quantization", "modelopt_mixed", "mxfp8")) {
 			return s.wrongQuantization("FlashInfer TRTLLM MOE", "supports only", "'modelopt_fp4', 'fp8', 'modelopt_fp8'"+s.mixed()+", 'compressed-tensors', or bfloat16 (None)")
 		}

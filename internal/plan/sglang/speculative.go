@@ -226,6 +226,9 @@ func (s *state) dflashTokens() {
 
 // draftRunner chooses the experts' kernels of the draft.
 func (s *state) draftRunner() error {
+	if !s.since(r0508) {
+		return nil
+	}
 	if s.since(r0515) {
 		if _, ok := s.Env("SGLANG_ENABLE_SPEC_V2"); ok {
 			s.because("SGL-OVERLAP-SPEC-007", byEnvironment, "the variable is gone")
@@ -298,6 +301,10 @@ func (s *state) speculativeOverlap() error {
 		s.specOverlapDefault()
 		return nil
 	}
+	if !s.since(r0508) {
+		s.olderOverlap()
+		return nil
+	}
 	if s.specV2() {
 		s.because("SGL-OVERLAP-SPEC-001", byEnvironment, "SGLANG_ENABLE_SPEC_V2", "speculative_algorithm")
 		s.Set("disable_overlap_schedule", false)
@@ -337,7 +344,7 @@ func (s *state) specOverlapDefault() {
 }
 
 func (s *state) draftModel(m *modelConfig) {
-	own := slices.Contains(ownDraft, m.arch) || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM")
+	own := slices.Contains(ownDraft, m.arch) && (s.since(r0508) || m.arch != "Glm4MoeLiteForCausalLM" && m.arch != "GlmMoeDsaForCausalLM") || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM")
 	if !own {
 		return
 	}
@@ -360,6 +367,11 @@ func (s *state) speculativeParams(m *modelConfig) {
 		switch m.arch {
 		case "LlamaForCausalLM", "Grok1ForCausalLM", "Grok1VForCausalLM":
 			steps, topk, tokens = 5, 4, 8
+		case "DeepseekV2ForCausalLM", "GptOssForCausalLM":
+		default:
+			if !s.since(r0508) && !slices.Contains(ownDraft, m.arch) {
+				steps, topk, tokens = 5, 4, 8
+			}
 		}
 	}
 	s.because("SGL-SPEC-PARAMS", byModel, "steps, branches and tokens of the draft by architecture")
