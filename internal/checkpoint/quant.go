@@ -287,3 +287,18 @@ func (q *Quantisation) Ignores(module string) (entry string, ok bool) {
 	}
 	return "", false
 }
+
+// Used says which entries with stars or regular expressions cover at least one
+// of the modules.
+func (q *Quantisation) Used(modules []string) map[string]bool {
+	used := map[string]bool{}
+	for _, r := range q.rules {
+		for _, m := range modules {
+			if r.match(m) {
+				used[r.text] = true
+				break
+			}
+		}
+	}
+	return used
+}

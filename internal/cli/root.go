@@ -34,6 +34,7 @@ func newRootCmd(w *World) *cobra.Command {
 	root.AddCommand(
 		newExplainCmd(w, runExplain),
 		newDiffCmd(w, runDiff),
+		newInspectCmd(w, runInspect),
 		newPlanCmd(w, runPlan),
 		newRedactCmd(w, runRedact),
 		newEvalCmd(w, runEval),

@@ -96,6 +96,8 @@ var kinds = map[string]func() Message{
 	"eval":        func() Message { return new(EvalMsg) },
 	"trace":       func() Message { return new(TraceMsg) },
 	"trace-layer": func() Message { return new(TraceLayerMsg) },
+	"checkpoint":  func() Message { return new(CheckpointMsg) },
+	"tensor":      func() Message { return new(TensorMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }

@@ -280,7 +280,7 @@ type IgnoredMsg struct {
 	Remedies  []Remedy   `json:"remedies"` // what would have to be set instead
 }
 
-// MemoryMsg says how the memory of one GPU will be used (plan). All sizes are in
+// MemoryMsg says how the memory of one GPU will be used (plan, inspect). All sizes are in
 // GiB.
 type MemoryMsg struct {
 	Message       string       `json:"message"` // "memory"
@@ -300,6 +300,75 @@ type MemoryItem struct {
 	Name string  `json:"name"`
 	Size float64 `json:"gib"`
 	How  string  `json:"how"` // the formula with its values
+}
+
+// CheckpointMsg says what a checkpoint is (inspect). Sizes are in bytes.
+type CheckpointMsg struct {
+	Message       string        `json:"message"` // "checkpoint"
+	Path          string        `json:"path"`
+	Format        string        `json:"format"` // safetensors | gguf
+	Family        string        `json:"family"` // model_type, or the architecture of a GGUF file; empty when unknown
+	Architecture  string        `json:"architecture,omitempty"`
+	HeadersOnly   bool          `json:"headers_only"` // no weight file is there: judged from config.json and the index
+	Files         int           `json:"files"`
+	Bytes         int64         `json:"bytes"`
+	Tensors       int           `json:"tensors"`
+	Parameters    int64         `json:"parameters"` // weights without scales; 0 when only names are known
+	Layers        int           `json:"layers"`     // without those for multi-token prediction
+	DraftLayers   int           `json:"draft_layers"`
+	ContextLength int           `json:"context_length"`
+	Quantisation  string        `json:"quantisation"` // what the configuration says, in words; "none"
+	Groups        []WeightGroup `json:"groups"`       // in the order of their size
+	KV            []KVLayout    `json:"kv"`
+	Engine        string        `json:"engine,omitempty"` // what it was judged for
+	EngineVersion string        `json:"engine_version,omitempty"`
+	Hardware      string        `json:"hardware,omitempty"`
+	Parallel      string        `json:"parallel,omitempty"`
+	ScannedBytes  int64         `json:"scanned_bytes"` // values that were read, 0 without --scan
+	Checks        int           `json:"checks"`        // checks that were made
+	Notes         []string      `json:"notes"`
+}
+
+// WeightGroup is the weights of one kind of module that are stored alike.
+type WeightGroup struct {
+	Name       string `json:"name"`   // "routed experts", "attention" ...
+	Format     string `json:"format"` // "nvfp4", "BF16" ...
+	Modules    int    `json:"modules"`
+	Parameters int64  `json:"parameters"`
+	Bytes      int64  `json:"bytes"` // with scales
+}
+
+// KVLayout is the size of the KV cache in one layout.
+type KVLayout struct {
+	Name          string  `json:"name"`            // "bf16", "fp8 packed"
+	BytesPerToken float64 `json:"bytes_per_token"` // all layers, not divided over GPUs
+	How           string  `json:"how"`             // the formula with its values
+}
+
+// TensorMsg describes one tensor that was asked for (inspect --tensor, --layer).
+type TensorMsg struct {
+	Message string      `json:"message"` // "tensor"
+	Name    string      `json:"name"`
+	File    string      `json:"file"`
+	DType   string      `json:"dtype"`
+	Shape   []int       `json:"shape"`
+	Offset  int64       `json:"offset"` // in the file
+	Bytes   int64       `json:"bytes"`
+	Storage string      `json:"storage,omitempty"` // how its module stores the weight
+	Values  *ValueStats `json:"values,omitempty"`  // nil when there are no values to read
+}
+
+// ValueStats are the stored values of a tensor, dequantised where the tensor
+// holds codes. Numbers that are not finite are the strings "NaN", "Inf", "-Inf".
+type ValueStats struct {
+	Count    int64  `json:"count"`
+	NaN      int64  `json:"nan"`
+	Inf      int64  `json:"inf"`
+	Zero     int64  `json:"zero"`
+	Min      Number `json:"min"` // of the finite values
+	Max      Number `json:"max"`
+	RMS      Number `json:"rms"`
+	FirstBad int64  `json:"first_bad"` // index of the first value that is not finite, -1: none
 }
 
 // UnexplainedMsg is a cluster of error-like lines that no finding covers.
@@ -421,6 +490,8 @@ func (*DifferenceMsg) message()  {}
 func (*RefusedMsg) message()     {}
 func (*IgnoredMsg) message()     {}
 func (*MemoryMsg) message()      {}
+func (*CheckpointMsg) message()  {}
+func (*TensorMsg) message()      {}
 
 // Handler receives the messages of one run in order. Implementations write a
 // format (text, JSON, HTML ...). Handle is called from one goroutine; a handler

@@ -24,6 +24,9 @@ type Input struct {
 	Effective map[string]any // settings by the engine's own names, as plan.Result has them
 	Runtime   map[string]any
 	FileBytes float64 // size of the weight files, all of them; 0 when they are not at hand
+	// Tensors are those of the weight files, nil when they are not at hand. With
+	// them the weights are added up, and not reckoned from config.json.
+	Tensors []Tensor
 }
 
 // Item is one use of memory.
@@ -146,6 +149,9 @@ func (e *estimator) startup(ranks int) float64 {
 // weigh counts the weights on the fullest GPU, in GiB. Where the files are at
 // hand their size settles what the config leaves open.
 func (e *estimator) weigh(quantization, dtype string, d split, withDraft bool) float64 {
+	if len(e.in.Tensors) > 0 {
+		return e.weighTensors(d, withDraft)
+	}
 	f := newFormat(e.in.Model, quantization, dtype)
 	w := newWeights(e.s, f, d, withDraft)
 	per, how := w.perGPU/gib, fmt.Sprintf("%.4g billion weights counted from config.json", w.params/1e9)

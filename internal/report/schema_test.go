@@ -81,6 +81,8 @@ func TestSchemaIsComplete(t *testing.T) {
 		"pair": finding.Pair{}, "asked": finding.Asked{}, "comparison": finding.ComparisonMsg{}, "side": finding.Side{},
 		"difference": finding.DifferenceMsg{}, "refused": finding.RefusedMsg{}, "ignored": finding.IgnoredMsg{},
 		"memory": finding.MemoryMsg{}, "memory_item": finding.MemoryItem{},
+		"checkpoint": finding.CheckpointMsg{}, "weight_group": finding.WeightGroup{}, "kv_layout": finding.KVLayout{},
+		"tensor": finding.TensorMsg{}, "value_stats": finding.ValueStats{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {
