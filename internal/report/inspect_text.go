@@ -153,11 +153,11 @@ func (t *inspectText) model() {
 	}
 	t.p.section("KV CACHE")
 	for _, k := range h.KV {
-		t.p.cells(term.Pad(k.Name, 12)+term.Pad(bytesWords(k.BytesPerToken)+" per token", 22), k.How, "", t.p.style.Dim)
+		t.p.row(term.Pad(k.Name, 12)+term.Pad(bytesWords(k.BytesPerToken)+" per token", 20), k.How, "", t.p.style.Dim)
 	}
 	t.p.section("")
 	for _, n := range h.Notes {
-		t.p.row("", n, "", t.p.style.Warn)
+		t.p.row("", n, "", t.p.style.Dim)
 	}
 	t.p.blank()
 }
@@ -211,8 +211,11 @@ func (t *inspectText) detailed(label string, list []finding.FindingMsg, n int, s
 			t.p.row("", plural(len(list)-i, "further finding", "further findings")+": --full", "", t.p.style.Dim)
 			break
 		}
-		lead := fmt.Sprintf("%-3d%-9s", n, f.Confidence)
-		t.p.row(lead, f.Title, f.ID, style)
+		title := f.Title
+		if f.Confidence != finding.Proven {
+			title += " (" + string(f.Confidence) + ")"
+		}
+		t.p.row(fmt.Sprintf("%-3d", n), title, f.ID, style)
 		n++
 		if f.Why != "" {
 			t.p.row("   ", f.Why, "", plainStyle)
@@ -254,7 +257,7 @@ func (t *inspectText) room() {
 	}
 	t.p.row("", "one GPU: "+m.Text, fmt.Sprintf("%.1f GiB", m.Total), style)
 	for _, it := range m.Items {
-		t.p.cells(term.Pad(it.Name, 15)+fmt.Sprintf("%8.2f GiB  ", it.Size), it.How, "", t.p.style.Dim)
+		t.p.row(term.Pad(it.Name, 15)+fmt.Sprintf("%8.2f GiB  ", it.Size), it.How, "", t.p.style.Dim)
 	}
 	t.p.cells(term.Pad("left", 15)+fmt.Sprintf("%8.2f GiB  ", m.Left), "", "", plainStyle)
 	for _, n := range m.Notes {
