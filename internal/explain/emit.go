@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -64,63 +63,9 @@ func (r *run) judge(n int, l *launch.Launch) {
 // emit hands a message out, without the keys and passwords that a quoted line,
 // a value or the name of a file may hold: those reach no output, redacted or not.
 func (r *run) emit(m finding.Message) {
-	r.clean(reflect.ValueOf(m).Elem())
+	r.secrets.Message(m)
 	if r.err == nil {
 		r.err = r.h.Handle(m)
-	}
-}
-
-// commandFields are the fields that hold a command, by their index: looking up
-// their names each time is slow.
-var commandFields = map[reflect.Type][]int{
-	reflect.TypeFor[finding.LaunchMsg](): indexes(reflect.TypeFor[finding.LaunchMsg](), "Command"),
-	reflect.TypeFor[finding.Remedy]():    indexes(reflect.TypeFor[finding.Remedy](), "Command", "Script"),
-}
-
-func indexes(t reflect.Type, names ...string) []int {
-	var out []int
-	for i := range t.NumField() {
-		if slices.Contains(names, t.Field(i).Name) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// maxHarmless bounds the strings that are remembered as free of secrets: names of
-// files and settings and words of rules, which come again and again.
-const maxHarmless = 4096
-
-// clean takes the secrets out of every string of a message. Commands are left
-// as they are: references stand for their secrets, in quotes of a shell.
-func (r *run) clean(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		s := v.String()
-		if r.harmless[s] {
-			return
-		}
-		// Only what changes is written: a message may share memory with a rule.
-		if safe := r.secrets.Text(s); safe != s {
-			v.SetString(safe)
-		} else if len(r.harmless) < maxHarmless {
-			r.harmless[strings.Clone(s)] = true // s may be a small part of a large text
-		}
-	case reflect.Struct:
-		hold := commandFields[v.Type()]
-		for i := range v.NumField() {
-			if !slices.Contains(hold, i) {
-				r.clean(v.Field(i))
-			}
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			r.clean(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			r.clean(v.Index(i))
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"shakedown/internal/clean"
 	"shakedown/internal/command"
 	"shakedown/internal/engine/all"
 	"shakedown/internal/fact"
@@ -24,7 +25,6 @@ import (
 	"shakedown/internal/knowledge/rules"
 	"shakedown/internal/launch"
 	"shakedown/internal/logstream"
-	"shakedown/internal/redact"
 )
 
 // Options say what to explain.
@@ -99,7 +99,7 @@ func (o *Options) prepare(h finding.Handler) (*run, *launch.Index, launch.Told, 
 	if err != nil {
 		return nil, nil, told, err
 	}
-	r := &run{opt: *o, base: base, h: h, secrets: redact.NewSecrets(), harmless: map[string]bool{}}
+	r := &run{opt: *o, base: base, h: h, secrets: clean.NewSecrets()}
 	return r, index, told, h.Handle(&finding.ConfigMsg{SchemaVersion: finding.SchemaVersion, ToolVersion: o.ToolVersion})
 }
 
@@ -128,14 +128,13 @@ func (o *Options) told() (launch.Told, error) {
 }
 
 type run struct {
-	opt      Options
-	base     *knowledge.Base
-	h        finding.Handler
-	secrets  *redact.Redactor
-	harmless map[string]bool // strings without secrets, for clean
-	res      Result
-	late     late
-	err      error // first error of the handler
+	opt     Options
+	base    *knowledge.Base
+	h       finding.Handler
+	secrets *clean.Secrets
+	res     Result
+	late    late
+	err     error // first error of the handler
 }
 
 // read goes through the sources. The launches of one source are judged as soon

@@ -1,0 +1,173 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"shakedown/internal/finding"
+	"shakedown/internal/flags"
+	"shakedown/internal/plan"
+)
+
+// stageWords say where in its start-up an engine refuses.
+var stageWords = map[string]string{
+	plan.StageParse:       "by its argument parser",
+	plan.StageResolve:     "while it resolves its settings",
+	plan.StageCheck:       "when it checks its settings",
+	plan.StageModelConfig: "when it reads the model's configuration",
+	plan.StageModelRunner: "by the model runner",
+	plan.StageConfig:      "while it builds its configuration",
+	plan.StageAttention:   "when it selects the attention backend",
+	stageLoad:             "when it loads the model",
+}
+
+// stageLoad is behind those of the resolver: reading the weights.
+const stageLoad = "load"
+
+// refused lists what the engine will refuse.
+func (p *planner) refused(a *answer) []*finding.RefusedMsg {
+	out := p.parserRefuses(a)
+	if r := a.res.Refusal; r != nil && (r.Stage != plan.StageParse || len(out) == 0) {
+		m := &finding.RefusedMsg{
+			Kind: "combination", Stage: r.Stage, Error: r.Message, Choice: r.Step,
+			Text: fmt.Sprintf("%s refuses this launch %s", a.q.engine.Name, stageWords[r.Stage]),
+		}
+		m.Remedies = p.search(a.q, a.q.levers(refusalLevers[a.q.engine.Name], a), 3, (*answer).starts)
+		if m.Remedies == nil {
+			m.Remedies = p.libraryRemedy(a)
+		}
+		out = append(out, m)
+	} else if r != nil && len(out) > 0 {
+		out[0].Error = r.Message
+	}
+	for _, name := range a.loadErrors() {
+		message, _ := a.res.Runtime[name].(string)
+		m := &finding.RefusedMsg{
+			Kind: "load", Stage: stageLoad, Error: message,
+			Text: fmt.Sprintf("%s will fail %s", a.q.engine.Name, stageWords[stageLoad]),
+		}
+		m.Remedies = p.search(a.q, a.q.quantizationLevers(a), 1, (*answer).starts)
+		out = append(out, m)
+	}
+	out = append(out, a.deviceCount()...)
+	for _, m := range out {
+		p.complete(a, m.Remedies)
+	}
+	return out
+}
+
+// refusalLevers are the settings whose other values are tried when the engine
+// refuses a combination.
+var refusalLevers = map[string][]string{
+	"sglang": {"attention_backend", "kv_cache_dtype", "quantization", "moe_runner_backend", "dtype"},
+	"vllm":   {"attention.backend", "cache.cache_dtype", "model.dtype", "kernel.moe_backend"},
+}
+
+// quantizationLevers try the quantisations that the release offers; one that
+// the engine does not rename comes first.
+func (q *question) quantizationLevers(a *answer) []lever {
+	f := q.flagOf("quantization")
+	if f == nil {
+		f = q.flagOf("model.quantization")
+	}
+	if f == nil {
+		return nil
+	}
+	algo := strings.ToLower(q.model.model.HFQuant.Obj("quantization").Text("quant_algo") + q.model.model.Config.Obj("quantization_config").Text("quant_algo"))
+	var first, rest []lever
+	for _, l := range values(f, "") {
+		if strings.Contains(algo, "fp4") && strings.HasSuffix(*l[0].To, "_fp4") {
+			first = append(first, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	return append(first, rest...)
+}
+
+// libraryRemedy: another version of a library is what a release needs for a
+// model that its own pin does not know.
+func (p *planner) libraryRemedy(a *answer) []finding.Remedy {
+	message := a.res.Refusal.Message
+	if !strings.Contains(strings.ToLower(message), "transformers") && !strings.Contains(message, a.q.model.model.Config.Text("model_type")) {
+		return nil
+	}
+	return []finding.Remedy{{
+		Title: "another version of transformers",
+		Text:  fmt.Sprintf("transformers %s is what the release pins; the model type %s came later. Plan with --with transformers=VERSION.", a.q.deps["transformers"], a.q.model.model.Config.Text("model_type")),
+	}}
+}
+
+// parserRefuses lists all that the release's parser refuses, where the engine
+// itself names only the first.
+func (p *planner) parserRefuses(a *answer) []*finding.RefusedMsg {
+	var out []*finding.RefusedMsg
+	for _, pr := range a.problems {
+		if pr.Kind == flags.DeprecatedFlag {
+			continue
+		}
+		m := &finding.RefusedMsg{Kind: string(pr.Kind), Stage: plan.StageParse, Name: pr.Flag, Text: pr.Text}
+		m.Remedies = a.parserRemedies(pr)
+		out = append(out, m)
+	}
+	return out
+}
+
+// parserRemedies are what to write instead.
+func (a *answer) parserRemedies(pr flags.Problem) []finding.Remedy {
+	parsed, _ := a.q.table.Parse(a.q.options)
+	given := ""
+	for _, arg := range parsed.Args {
+		if arg.Index == pr.Index {
+			given = strings.Join(arg.Values, " ")
+		}
+	}
+	drop := finding.Change{Kind: "flag", Name: pr.Flag}
+	switch {
+	case pr.Kind == flags.StrayArgument || !strings.HasPrefix(pr.Flag, "-"):
+		return nil
+	case pr.Use != "":
+		name, value, glued := strings.Cut(pr.Use, "=")
+		if !glued {
+			value = given
+		}
+		if a.q.table.Flag(name) == nil {
+			break
+		}
+		return []finding.Remedy{{Title: "write " + pr.Use, Changes: []finding.Change{drop, {Kind: "flag", Name: name, To: &value}}}}
+	case pr.Kind == flags.BadChoice && len(pr.Near) > 0:
+		return []finding.Remedy{{Title: "write " + pr.Flag + " " + pr.Near[0], Changes: []finding.Change{{Kind: "flag", Name: pr.Flag, To: &pr.Near[0]}}}}
+	case pr.Kind == flags.UnknownFlag && len(pr.Near) > 0:
+		return []finding.Remedy{{Title: "write " + pr.Near[0], Changes: []finding.Change{drop, {Kind: "flag", Name: pr.Near[0], To: &given}}}}
+	}
+	return []finding.Remedy{{Title: "without " + pr.Flag, Changes: []finding.Change{drop}}}
+}
+
+// deviceCount: the ranks of a node need a GPU each. The engines find that out
+// in the middle of their start.
+func (a *answer) deviceCount() []*finding.RefusedMsg {
+	number := func(names ...string) int {
+		for _, n := range names {
+			switch v := a.res.Effective[n].(type) {
+			case int:
+				return v
+			case float64:
+				return int(v)
+			}
+		}
+		return 1
+	}
+	ranks := number("tp_size", "parallel.tensor_parallel_size") * number("pp_size", "parallel.pipeline_parallel_size")
+	if a.q.engine.Name == "vllm" {
+		ranks *= number("parallel.data_parallel_size_local", "parallel.data_parallel_size")
+	}
+	nodes := max(number("nnodes", "parallel.nnodes"), 1)
+	have := a.q.gpu.Count
+	if need := (ranks + nodes - 1) / nodes; need > have && have > 0 {
+		return []*finding.RefusedMsg{{
+			Kind: "combination", Stage: plan.StageModelRunner,
+			Text: fmt.Sprintf("%d GPUs are needed on each node, and there are %d: %s", need, have, a.q.gpu),
+		}}
+	}
+	return nil
+}
