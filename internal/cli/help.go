@@ -14,6 +14,12 @@ const environmentHelp = `Variables that shakedown reads:
   TERM            dumb: no colour
   COLUMNS         width of the text report when it is not known otherwise
 
+plan looks up what is installed, when the flags do not say it:
+
+  VIRTUAL_ENV, CONDA_PREFIX     the active Python environment
+  HF_HUB_CACHE, HF_HOME, HOME   the cache of Hugging Face's hub
+  PATH                          nvidia-smi
+
 Flags win over variables. Nothing else is read from the environment.`
 
 const outputHelp = `The report goes to standard output, everything else to standard error.

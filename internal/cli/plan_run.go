@@ -211,7 +211,7 @@ func (o *planOptions) outputs() (finding.Handler, error) {
 
 func (o *planOptions) reportOptions() report.Options {
 	out := o.output(o.world)
-	opt := report.Options{Width: out.Width, Style: out.Style, Full: o.full}
+	opt := report.Options{Width: out.Width, Style: out.Style, Full: o.full || o.why != ""} // the reason is what --why asks for
 	if o.redact {
 		opt.Redact = redact.New()
 	}

@@ -193,7 +193,7 @@ func TestDoesNotFit(t *testing.T) {
 		Engine: "sglang", Version: "0.5.9", Model: model(t, fmt.Sprintf(glm5, fp8)), GPU: gpu(t, "8x H100"),
 		Effective: map[string]any{"tp_size": 8, "mem_fraction_static": 0.85},
 	})
-	if err != nil || e.Fits || e.Tokens != 0 || !strings.Contains(e.Text, "does not fit: 88") {
+	if err != nil || e.Fits || e.Tokens != 0 || !strings.Contains(e.Text, "oversized: 88") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	e, err = memfit.Fit(memfit.Input{

@@ -52,7 +52,7 @@ func (e *estimator) sglang() (Estimate, error) {
 	tokens = tokens / page * page
 	if tokens <= 0 {
 		e.item("KV cache", 0, how)
-		return e.finish(0, 0, stored, fmt.Sprintf("does not fit: %.1f GiB of weights, and %.1f GiB are all that mem_fraction_static %.3f allows for weights and KV cache", weights, before*fraction, fraction)), nil
+		return e.finish(0, 0, stored, fmt.Sprintf("oversized: %.1f GiB of weights, and %.1f GiB are all that mem_fraction_static %.3f allows for weights and KV cache", weights, before*fraction, fraction)), nil
 	}
 	kv := float64(tokens) * stored / gib
 	e.item("KV cache", kv, fmt.Sprintf("%d tokens of %.0f bytes: %s", tokens, stored, how))
@@ -181,7 +181,7 @@ const (
 
 func (e *estimator) sglangVerdict(tokens int) string {
 	if context := e.v.whole("model_config.context_len", 0); context > 0 && tokens < context {
-		return fmt.Sprintf("fits, and one request of the full context (%d tokens) does not: room for %d", context, tokens)
+		return fmt.Sprintf("fits, but one request of the full context (%d tokens) does not: room for %d", context, tokens)
 	}
-	return "fits"
+	return fmt.Sprintf("fits, with room for %d tokens", tokens)
 }

@@ -39,7 +39,7 @@ func (e *estimator) vllm() (Estimate, error) {
 	how := fmt.Sprintf("%.2f GiB x %.3g (gpu_memory_utilization) - the above", e.total, grant)
 	if tokens <= 0 {
 		e.item("KV cache", 0, how)
-		return e.finish(0, 0, per, fmt.Sprintf("does not fit: %.1f GiB of weights and about %.1f GiB besides, of %.1f that gpu_memory_utilization %.3g grants", weights, outside+peak, e.total*grant, grant)), nil
+		return e.finish(0, 0, per, fmt.Sprintf("oversized: %.1f GiB of weights and about %.1f GiB besides, of %.1f that gpu_memory_utilization %.3g grants", weights, outside+peak, e.total*grant, grant)), nil
 	}
 	kv := float64(tokens) * per / gib
 	e.item("KV cache", kv, fmt.Sprintf("%d tokens of %.0f bytes: %s", tokens, per, how))
@@ -49,10 +49,10 @@ func (e *estimator) vllm() (Estimate, error) {
 	if s.count(linear, mamba) > 0 {
 		e.note("recurrent layers keep a state for each request in the same blocks, which this leaves out")
 	}
-	verdict := "fits"
+	verdict := fmt.Sprintf("fits, with room for %d tokens", tokens)
 	if length := v.whole("model.max_model_len", 0); length > tokens {
 		e.out.Notes = append(e.out.Notes, "vLLM refuses to start when one request of full length does not fit")
-		verdict = fmt.Sprintf("does not fit: one request of max_model_len %d needs more than the %d tokens there is room for", length, tokens)
+		verdict = fmt.Sprintf("oversized: one request of max_model_len %d needs more than the %d tokens there is room for", length, tokens)
 		est := e.finish(kv, tokens, per, verdict)
 		est.Fits = false
 		return est, nil

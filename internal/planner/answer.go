@@ -22,6 +22,7 @@ type answer struct {
 	res      plan.Result
 	problems []flags.Problem // what the release's parser says, all of it
 	dropped  []string        // arguments left out so that the rest could be planned
+	later    *plan.Refusal   // what is refused behind the parser, once that is satisfied
 	book     *ledger.Ledger
 	entries  []*ledger.Entry
 }
@@ -46,7 +47,7 @@ func (q *question) resolve() *answer {
 		mended, dropped := mend(c.Argv, q.knownTable())
 		c.Argv = mended
 		if next := q.engine.Resolve(c); next.Refusal == nil || next.Refusal.Stage != plan.StageParse {
-			a.res = next
+			a.res, a.later = next, next.Refusal
 			a.res.Refusal = r
 			a.dropped = append(a.dropped, dropped...)
 		}
@@ -202,6 +203,9 @@ func (a *answer) entry(name string, value any, arg flags.Arg, choices []plan.Cho
 		ev := finding.Evidence{Kind: "engine", File: c.Source, Text: c.Line, Field: fmt.Sprintf("%s: %s -> %s", name, repr(c.From), repr(c.To)), Note: c.Because}
 		e.Because = append(e.Because, ev)
 	}
+	if _, effective := a.res.Effective[name]; !effective {
+		e.By, e.From = later(name)
+	}
 	if n := len(choices); n > 0 {
 		last := choices[n-1]
 		e.Choice, e.By, e.Why, e.From = last.ID, last.By, last.Because, last.Coupled
@@ -222,6 +226,20 @@ func (a *answer) entry(name string, value any, arg flags.Arg, choices []plan.Cho
 		e.Silent = !ledger.Open(v)
 	}
 	return e
+}
+
+// later says what values follow from that the engine decides behind its
+// settings, where the resolver does not say.
+func later(name string) (by string, from []string) {
+	switch {
+	case name == "kv_cache_torch_dtype":
+		return "coupling", []string{"kv_cache_dtype"}
+	case strings.HasPrefix(name, "model_config."):
+		return "model", nil
+	case strings.HasPrefix(name, "quant_config"):
+		return "checkpoint", nil
+	}
+	return "hardware", nil
 }
 
 func (q *question) askedEvidence(arg flags.Arg) finding.Evidence {

@@ -113,7 +113,7 @@ func (p *planner) ground(ctx context.Context, cmd command.Command) (*ground, err
 func (p *planner) release(g *ground, asked string, cmd command.Command) (installed bool, err error) {
 	_, tag, _ := strings.Cut(path.Base(cmd.Image()), ":")
 	onMachine, where, found := p.opt.Machine.installed(g.engine.Name)
-	_, tagErr := flags.ParseVersion(tag)
+	tagged, tagErr := flags.ParseVersion(tag)
 	known := g.engine.Versions()
 	switch {
 	case asked != "":
@@ -123,6 +123,9 @@ func (p *planner) release(g *ground, asked string, cmd command.Command) (install
 		g.version = asked
 	case tagErr == nil:
 		g.version = strings.TrimPrefix(tag, "v")
+		if !tagged.Unreleased() {
+			g.version = tagged.Base().String() // "-cu130" is a variant of the image
+		}
 		g.notes = append(g.notes, fmt.Sprintf("%s %s: from the image %s", g.engine.Name, g.version, cmd.Image()))
 	case cmd.Image() == "" && found:
 		g.version = onMachine
@@ -149,7 +152,10 @@ func nearest(e *all.Engine, version string) string {
 	oldest, _ := flags.ParseVersion(known[0])
 	newest, _ := flags.ParseVersion(known[len(known)-1])
 	used := knownRelease(e, version)
+	base, _, _ := strings.Cut(used, ".post")
 	switch uv, _ := flags.ParseVersion(used); {
+	case v.Base().String() == base && !v.Unreleased() && base != used:
+		return fmt.Sprintf("%s %s is planned as %s, which mends it", e.Name, version, used)
 	case v.Base().Compare(uv) == 0 && !v.Unreleased() && version == used:
 		return ""
 	case v.Base().Compare(uv) == 0:
@@ -185,24 +191,27 @@ func knownRelease(e *all.Engine, version string) string {
 // libraries settles the versions of libraries that decide with.
 func (p *planner) libraries(g *ground, installed bool) {
 	g.deps = map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(g.engine.Pins(g.version))) {
-		version := g.engine.Pins(g.version)[name]
-		switch given, ok := p.opt.With[name]; {
+	release := g.engine.Name + " " + knownRelease(g.engine, g.version)
+	pins := g.engine.Pins(g.version)
+	var pinned []string
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		given, ok := p.opt.With[name]
+		v, where, found := p.opt.Machine.installed(name)
+		switch {
+		case ok && given != pins[name]:
+			g.notes = append(g.notes, fmt.Sprintf("%s %s as asked for: %s pins %s", name, given, release, pins[name]))
 		case ok:
-			g.deps[name] = given
-			continue
-		case installed:
-			if v, where, ok := p.opt.Machine.installed(name); ok {
-				g.deps[name] = v
-				g.notes = append(g.notes, fmt.Sprintf("%s %s: installed in %s", name, v, where))
-				continue
-			}
+		case installed && found:
+			g.deps[name] = v
+			g.notes = append(g.notes, fmt.Sprintf("%s %s: installed in %s", name, v, where))
+		default:
+			g.deps[name] = pins[name]
+			pinned = append(pinned, name+" "+pins[name])
 		}
-		g.deps[name] = version
-		g.notes = append(g.notes, fmt.Sprintf("%s %s: what %s %s pins (--with %s=VERSION)", name, version, g.engine.Name, knownRelease(g.engine, g.version), name))
 	}
-	for name, version := range p.opt.With {
-		g.deps[name] = version
+	maps.Copy(g.deps, p.opt.With)
+	if len(pinned) > 0 {
+		g.notes = append(g.notes, fmt.Sprintf("libraries as %s pins them: %s (--with NAME=VERSION)", release, strings.Join(pinned, ", ")))
 	}
 }
 
@@ -212,7 +221,11 @@ var ErrNoGPU = errors.New("no GPU is named and none was found on this machine")
 // gpu settles the GPUs.
 func (p *planner) gpu(ctx context.Context, cmd command.Command) (hardware.GPU, error) {
 	if p.opt.GPU != "" {
-		return hardware.Parse(p.opt.GPU)
+		g, err := hardware.Parse(p.opt.GPU)
+		if unknown := (*hardware.UnknownError)(nil); err != nil && !errors.As(err, &unknown) {
+			return g, usage("--gpu: %v", err)
+		}
+		return g, err
 	}
 	if p.opt.Machine.SMI == nil {
 		return hardware.GPU{}, ErrNoGPU

@@ -88,11 +88,19 @@ func (p *planner) search(q *question, levers []lever, enough int, good func(*ans
 		if len(out) == enough {
 			break
 		}
+		if slices.ContainsFunc(out, func(r finding.Remedy) bool { return sameLever(r.Changes, l) }) {
+			continue
+		}
 		if a, ok := p.pull(q, l); ok && good(a) {
 			out = append(out, finding.Remedy{Title: title(l), Changes: l})
 		}
 	}
 	return out
+}
+
+// sameLever: bf16 and bfloat16 are one value.
+func sameLever(a, b lever) bool {
+	return len(a) == 1 && len(b) == 1 && a[0].Name == b[0].Name && a[0].To != nil && b[0].To != nil && ledger.Same(*a[0].To, *b[0].To)
 }
 
 // title says what a lever changes.

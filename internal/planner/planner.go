@@ -124,6 +124,15 @@ func Emit(plans []*Plan, toolVersion string, h finding.Handler) (findings int, e
 	return findings, out.err
 }
 
+// Send hands messages to h, cleaned of secrets.
+func Send(messages []finding.Message, h finding.Handler) error {
+	out := &outlet{h: h, secrets: clean.NewSecrets()}
+	for _, m := range messages {
+		out.handle(m)
+	}
+	return out.err
+}
+
 // settings are the rows of the ledger to come.
 func (a *answer) settings() []*finding.SettingMsg {
 	out := a.book.Messages(true)
@@ -173,10 +182,10 @@ func (p *planner) launch(a *answer, pl *Plan) *finding.LaunchMsg {
 func (pl *Plan) verdict() string {
 	if len(pl.Refused) > 0 {
 		r := pl.Refused[0]
-		return "will not start: refused " + stageWords[r.Stage]
+		return "refused " + stageWords[r.Stage]
 	}
 	if pl.Memory != nil && !pl.Memory.Fits {
-		return "will not start: " + pl.Memory.Text
+		return pl.Memory.Text
 	}
 	var parts []string
 	if n := len(pl.Ignored); n > 0 {
@@ -192,9 +201,9 @@ func (pl *Plan) verdict() string {
 		parts = append(parts, count(trouble, "known trouble", "known troubles"))
 	}
 	if len(parts) == 0 {
-		return "will start"
+		return "starts"
 	}
-	return "will start, with " + strings.Join(parts, " and ")
+	return "starts, with " + strings.Join(parts, " and ")
 }
 
 func count(n int, one, many string) string {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"shakedown/internal/finding"
@@ -27,18 +28,15 @@ const stageLoad = "load"
 // refused lists what the engine will refuse.
 func (p *planner) refused(a *answer) []*finding.RefusedMsg {
 	out := p.parserRefuses(a)
-	if r := a.res.Refusal; r != nil && (r.Stage != plan.StageParse || len(out) == 0) {
-		m := &finding.RefusedMsg{
-			Kind: "combination", Stage: r.Stage, Error: r.Message, Choice: r.Step,
-			Text: fmt.Sprintf("%s refuses this launch %s", a.q.engine.Name, stageWords[r.Stage]),
-		}
-		m.Remedies = p.search(a.q, a.q.levers(refusalLevers[a.q.engine.Name], a), 3, (*answer).starts)
-		if m.Remedies == nil {
-			m.Remedies = p.libraryRemedy(a)
-		}
-		out = append(out, m)
-	} else if r != nil && len(out) > 0 {
+	switch r := a.res.Refusal; {
+	case r == nil:
+	case r.Stage == plan.StageParse && len(out) > 0:
 		out[0].Error = r.Message
+		if a.later != nil {
+			out = append(out, p.combination(a, a.later, "with that mended, "))
+		}
+	default:
+		out = append(out, p.combination(a, r, ""))
 	}
 	for _, name := range a.loadErrors() {
 		message, _ := a.res.Runtime[name].(string)
@@ -54,6 +52,18 @@ func (p *planner) refused(a *answer) []*finding.RefusedMsg {
 		p.complete(a, m.Remedies)
 	}
 	return out
+}
+
+// combination is a refusal behind the parser.
+func (p *planner) combination(a *answer, r *plan.Refusal, lead string) *finding.RefusedMsg {
+	m := &finding.RefusedMsg{
+		Kind: "combination", Stage: r.Stage, Error: r.Message, Choice: r.Step,
+		Text: fmt.Sprintf("%s%s refuses this launch %s", lead, a.q.engine.Name, stageWords[r.Stage]),
+	}
+	if m.Remedies = p.libraryRemedy(a, r); m.Remedies == nil {
+		m.Remedies = p.search(a.q, a.q.levers(refusalLevers[a.q.engine.Name], a), 3, (*answer).starts)
+	}
+	return m
 }
 
 // refusalLevers are the settings whose other values are tried when the engine
@@ -87,15 +97,44 @@ func (q *question) quantizationLevers(a *answer) []lever {
 
 // libraryRemedy: another version of a library is what a release needs for a
 // model that its own pin does not know.
-func (p *planner) libraryRemedy(a *answer) []finding.Remedy {
-	message := a.res.Refusal.Message
-	if !strings.Contains(strings.ToLower(message), "transformers") && !strings.Contains(message, a.q.model.model.Config.Text("model_type")) {
+func (p *planner) libraryRemedy(a *answer, r *plan.Refusal) []finding.Remedy {
+	kind := a.q.model.model.Config.Text("model_type")
+	if kind == "" || !strings.Contains(r.Message, kind) || !strings.Contains(strings.ToLower(r.Message), "transformers") {
 		return nil
 	}
-	return []finding.Remedy{{
-		Title: "another version of transformers",
-		Text:  fmt.Sprintf("transformers %s is what the release pins; the model type %s came later. Plan with --with transformers=VERSION.", a.q.deps["transformers"], a.q.model.model.Config.Text("model_type")),
-	}}
+	next := *a.q
+	for _, v := range libraryVersions(a.q) {
+		next.c.Deps = maps.Clone(a.q.c.Deps)
+		next.c.Deps["transformers"] = v
+		if res := next.engine.Resolve(next.c); res.Refusal == nil || res.Refusal.Message != r.Message {
+			return []finding.Remedy{{
+				Title: "transformers " + v + " or newer",
+				Text:  fmt.Sprintf("transformers %s does not know the model type %s. pip install transformers==%s beside the engine, and plan with --with transformers=%s.", a.q.deps["transformers"], kind, v, v),
+			}}
+		}
+	}
+	return nil
+}
+
+// libraryVersions are the versions of transformers that known releases of the
+// engines pin, newer than the present one, oldest first, and the first that knew
+// the GLM-5 family.
+func libraryVersions(q *question) []string {
+	now, err := flags.ParseVersion(q.deps["transformers"])
+	if err != nil {
+		return nil
+	}
+	var out []flags.Version
+	for _, text := range []string{"5.2.0", "5.3.0", "5.6.0", "5.12.1", "5.19.0"} {
+		if v, err := flags.ParseVersion(text); err == nil && v.Compare(now) > 0 {
+			out = append(out, v)
+		}
+	}
+	texts := make([]string, len(out))
+	for i, v := range out {
+		texts[i] = v.String()
+	}
+	return texts
 }
 
 // parserRefuses lists all that the release's parser refuses, where the engine
@@ -109,6 +148,19 @@ func (p *planner) parserRefuses(a *answer) []*finding.RefusedMsg {
 		m := &finding.RefusedMsg{Kind: string(pr.Kind), Stage: plan.StageParse, Name: pr.Flag, Text: pr.Text}
 		m.Remedies = a.parserRemedies(pr)
 		out = append(out, m)
+	}
+	if len(out) < 2 {
+		return out
+	}
+	all := finding.Remedy{Title: "all of that at once"}
+	for _, m := range out {
+		if len(m.Remedies) == 0 {
+			return out
+		}
+		all.Changes = append(all.Changes, m.Remedies[0].Changes...)
+	}
+	for _, m := range out {
+		m.Remedies = append([]finding.Remedy{all}, m.Remedies...)
 	}
 	return out
 }

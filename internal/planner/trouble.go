@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,9 +20,24 @@ func (p *planner) trouble(a *answer, mem *finding.MemoryMsg) []*finding.FindingM
 	for _, f := range found {
 		w.Fill(f)
 		f.Remedies = p.tried(a, f, mem)
+		slices.SortStableFunc(f.Evidence, func(a, b finding.Evidence) int { return cmp.Compare(telling(a), telling(b)) })
 		p.temper(a, f)
 	}
 	return found
+}
+
+// telling orders evidence: a line that the engine will print, what the
+// checkpoint says, a decision without a line, what was asked.
+func telling(e finding.Evidence) int {
+	switch {
+	case e.Kind == "engine" && e.Text != "":
+		return 0
+	case e.Kind == "config":
+		return 1
+	case e.Kind == "engine":
+		return 2
+	}
+	return 3
 }
 
 func (p *planner) foresee(a *answer) []*finding.FindingMsg {

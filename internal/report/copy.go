@@ -86,6 +86,15 @@ func (c copier) byName(m finding.Message) {
 	case *finding.SettingMsg:
 		m.Effective = c.redact.Value(m.Name, m.Effective)
 		c.pointer(m.Name, m.Asked.Value)
+	case *finding.RefusedMsg:
+		for i := range m.Remedies {
+			c.remedy(&m.Remedies[i])
+		}
+	case *finding.IgnoredMsg:
+		m.Asked, m.Effective = c.redact.Value(m.Name, m.Asked), c.redact.Value(m.Name, m.Effective)
+		for i := range m.Remedies {
+			c.remedy(&m.Remedies[i])
+		}
 	case *finding.FindingMsg:
 		for i := range m.Captures {
 			m.Captures[i].Value = c.redact.Value(m.Captures[i].Name, m.Captures[i].Value)

@@ -85,7 +85,7 @@ func (d *diff) view() diffView {
 	v := diffView{
 		Headline: headlineOf(d.head.Verdict),
 		Tone:     diffTone(d.head),
-		Sides:    [2]diffSide{newDiffSide("GOOD", d.head.Good, goodPlaces), newDiffSide("BAD", d.head.Bad, badPlaces)},
+		Sides:    [2]diffSide{newDiffSide(d.labels().good, d.head.Good, goodPlaces), newDiffSide(d.labels().bad, d.head.Bad, badPlaces)},
 		Notes:    d.notes(),
 		Equal:    equalWords(d.head, len(d.differences)),
 	}
@@ -102,6 +102,18 @@ func (d *diff) view() diffView {
 	return v
 }
 
+// diffLabels name the two sides and the weights of their differences.
+type diffLabels struct{ good, bad, decisive, suspicious string }
+
+// labels are those of two logs, or of two launches that were not started, of
+// which neither is better.
+func (d *diff) labels() diffLabels {
+	if d.head.Good.Outcome == finding.Planned {
+		return diffLabels{good: "THIS", bad: "OTHER", decisive: "START", suspicious: "CHANGES"}
+	}
+	return diffLabels{good: "GOOD", bad: "BAD", decisive: "PARTING", suspicious: "SUSPECTS"}
+}
+
 // headlineOf puts the first word in capitals, as in the report of a launch.
 func headlineOf(words string) string {
 	first, rest, _ := strings.Cut(words, " ")
@@ -110,7 +122,7 @@ func headlineOf(words string) string {
 
 func diffTone(m finding.ComparisonMsg) tone {
 	switch {
-	case m.Bad.Outcome == finding.OK:
+	case m.Bad.Outcome == finding.OK, m.Bad.Outcome == finding.Planned:
 		return good
 	case m.Bad.Outcome == finding.Stopped:
 		return warn

@@ -47,7 +47,7 @@ func (m *diffMarkdown) rows(rows []diffRow) {
 	if len(rows) == 0 {
 		return
 	}
-	m.doc.header("weight", "what", "GOOD", "BAD", "why")
+	m.doc.header("weight", "what", m.labels().good, m.labels().bad, "why")
 	for _, r := range rows {
 		m.doc.row(r.Weight, mdCell(r.Name), mdValue(r.Good), mdValue(r.Bad), mdText(r.Why))
 	}

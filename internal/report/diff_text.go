@@ -59,12 +59,13 @@ func (t *diffText) rows(rows []diffRow) {
 	if len(rows) == 0 {
 		return
 	}
-	t.columns("", diffCell{Value: "GOOD"}, diffCell{Value: "BAD"})
+	labels := t.labels()
+	t.columns("", diffCell{Value: labels.good}, diffCell{Value: labels.bad})
 	for _, section := range []struct {
 		weight finding.Weight
 		label  string
 		few    int
-	}{{finding.Decisive, "PARTING", maxOfKind}, {finding.Suspicious, "SUSPECTS", fewDifferences}, {finding.Note, "NOTES", 0}} {
+	}{{finding.Decisive, labels.decisive, maxOfKind}, {finding.Suspicious, labels.suspicious, fewDifferences}, {finding.Note, "NOTES", 0}} {
 		list := weighing(rows, section.weight)
 		few := section.few
 		if t.opt.Full {
@@ -103,18 +104,19 @@ func (t *diffText) difference(r diffRow) {
 		t.p.row("  ", r.Why, "", t.p.style.Dim)
 	}
 	if t.opt.Full {
-		t.quotes("  GOOD ", r.Good.Evidence)
-		t.quotes("  BAD  ", r.Bad.Evidence)
+		labels := t.labels()
+		t.quotes("  "+term.Pad(labels.good, 5), r.Good.Evidence)
+		t.quotes("  "+term.Pad(labels.bad, 5), r.Bad.Evidence)
 	}
 }
 
 // findingRow writes a finding across the columns: titles are sentences.
 func (t *diffText) findingRow(r diffRow) {
-	side, cell := "BAD   ", r.Bad
+	side, cell := t.labels().bad, r.Bad
 	if cell.Value == "" {
-		side, cell = "GOOD  ", r.Good
+		side, cell = t.labels().good, r.Good
 	}
-	t.p.row(side, cell.Value, cell.Pos, t.p.style.Bold)
+	t.p.row(term.Pad(side, 6), cell.Value, cell.Pos, t.p.style.Bold)
 }
 
 func (t *diffText) quotes(lead string, es []evidence) {

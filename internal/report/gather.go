@@ -27,6 +27,9 @@ type launch struct {
 	settings    []finding.SettingMsg
 	unexplained []finding.UnexplainedMsg
 	drift       []finding.DriftMsg
+	refused     []finding.RefusedMsg
+	ignored     []finding.IgnoredMsg
+	memory      *finding.MemoryMsg
 }
 
 // gatherer collects a message stream launch by launch.
@@ -81,6 +84,12 @@ func (l *launch) add(m finding.Message) {
 		l.unexplained = bounded(l.unexplained, *m, maxOfKind)
 	case *finding.DriftMsg:
 		l.drift = bounded(l.drift, *m, maxOfKind)
+	case *finding.RefusedMsg:
+		l.refused = bounded(l.refused, *m, maxOfKind)
+	case *finding.IgnoredMsg:
+		l.ignored = bounded(l.ignored, *m, maxOfKind)
+	case *finding.MemoryMsg:
+		l.memory = m
 	}
 }
 
@@ -91,8 +100,11 @@ func bounded[T any](list []T, v T, most int) []T {
 	return append(list, v)
 }
 
+// planned says that the launch was not started.
+func (l *launch) planned() bool { return l.Outcome == finding.Planned }
+
 // healthy says that the launch ended without a failure.
-func (l *launch) healthy() bool { return l.Outcome == finding.OK }
+func (l *launch) healthy() bool { return l.Outcome == finding.OK || l.planned() }
 
 // failed says that the launch itself went wrong: a stop from outside is none.
 func (l *launch) failed() bool { return !l.healthy() && l.Outcome != finding.Stopped }

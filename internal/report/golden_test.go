@@ -61,14 +61,14 @@ func TestText(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
-	for _, name := range []string{"incident", "latent", "unclear", "multinode", "many", "error"} {
+	for _, name := range []string{"incident", "latent", "unclear", "multinode", "many", "error", "planned", "planned-refused"} {
 		s := streams[name]
 		golden(t, name+".md", render(t, NewMarkdown, Options{Files: s.files}, s.messages))
 	}
 }
 
 func TestHTML(t *testing.T) {
-	for _, name := range []string{"incident", "multinode", "restarts", "error"} {
+	for _, name := range []string{"incident", "multinode", "restarts", "error", "planned", "planned-refused"} {
 		s := streams[name]
 		golden(t, name+".html", render(t, NewHTML, Options{Files: s.files}, s.messages))
 	}

@@ -33,6 +33,7 @@ var htmlTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"top":    func(i int) int { return rowHeight*i + barTop },
 	"base":   func(i int) int { return rowHeight*i + textBase },
 	"late":   isLate,
+	"stem":   branch.stem,
 	"label": func(s step) int {
 		if isLate(s) {
 			return permille(s.Start) - gapToText

@@ -105,6 +105,9 @@ func because(m finding.SettingMsg, value map[string]string) string {
 	} else if slices.Contains(chosenFor, m.ChosenBy) {
 		maker = "by the " + m.ChosenBy
 	}
+	if m.Silent && len(m.Because) > 0 && m.Because[0].Kind == "engine" {
+		return strings.Join(nonEmpty("instead of your "+asked(m.Asked), maker), " ")
+	}
 	if m.Silent {
 		return strings.Join(nonEmpty("your "+asked(m.Asked)+" was replaced", maker), " ")
 	}

@@ -91,6 +91,10 @@ func (m *markdown) fold(title string, body func()) {
 }
 
 func (m *markdown) launch(v view) {
+	if v.Plan != nil {
+		m.plan(v)
+		return
+	}
 	m.para("### " + mdText(v.Headline))
 	m.environment(v)
 	for _, s := range v.Symptoms {

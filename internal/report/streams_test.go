@@ -23,15 +23,17 @@ var streams = map[string]struct {
 	files    []string
 	messages []finding.Message
 }{
-	"incident":  {[]string{"night.log"}, incident()},
-	"healthy":   {[]string{"ok.log"}, healthy()},
-	"latent":    {[]string{"capped.log"}, latent()},
-	"stopped":   {[]string{"stopped.log"}, stopped()},
-	"unclear":   {[]string{"cut.log"}, cantTell()},
-	"multinode": {[]string{"logs/node0.log", "logs/node1.log"}, multinode()},
-	"restarts":  {[]string{"restarts.log"}, restarts(3)},
-	"many":      {[]string{"many.log"}, restarts(40)},
-	"error":     {[]string{"notes.txt"}, unreadable()},
+	"incident":        {[]string{"night.log"}, incident()},
+	"healthy":         {[]string{"ok.log"}, healthy()},
+	"latent":          {[]string{"capped.log"}, latent()},
+	"stopped":         {[]string{"stopped.log"}, stopped()},
+	"unclear":         {[]string{"cut.log"}, cantTell()},
+	"multinode":       {[]string{"logs/node0.log", "logs/node1.log"}, multinode()},
+	"restarts":        {[]string{"restarts.log"}, restarts(3)},
+	"many":            {[]string{"many.log"}, restarts(40)},
+	"error":           {[]string{"notes.txt"}, unreadable()},
+	"planned":         {nil, planned()},
+	"planned-refused": {nil, plannedRefused()},
 }
 
 // incident is a numeric fault with two suspects after a passed warm-up.
@@ -227,5 +229,72 @@ func unreadable() []finding.Message {
 		open(),
 		&finding.ErrorMsg{Text: "notes.txt: no inference engine recognised", Next: "shakedown explain --engine vllm notes.txt", ExitCode: 4},
 		&finding.EndMsg{ExitCode: 4},
+	}
+}
+
+func engineSays(file, text, field, note string) finding.Evidence {
+	return finding.Evidence{Kind: "engine", File: file, Text: text, Field: field, Note: note}
+}
+
+// planned is a launch that was not started: it would start, with an override
+// that has no effect and a known trouble.
+func planned() []finding.Message {
+	command := []string{"python", "-m", "sglang.launch_server", "--model-path", "/models/Falcon-9-NVFP4", "--tp", "8", "--nsa-decode-backend", "flashmla_sparse", "--kv-cache-dtype", "auto"}
+	dsa := engineSays("sglang/srt/server_args.py _handle_model_specific_adjustments (0.5.10)", "Set NSA backends for fp8_e4m3 KV Cache: prefill=trtllm, decode=trtllm.", "nsa_decode_backend: flashmla_sparse -> trtllm", "the kernels of sparse attention follow the KV cache dtype and the GPU")
+	kv := engineSays("sglang/srt/server_args.py _handle_model_specific_adjustments (0.5.10)", "Setting KV cache dtype to fp8_e4m3 for DeepSeek DSA.", "kv_cache_dtype: auto -> fp8_e4m3", "with sparse attention auto is fp8_e4m3 from compute capability 10 on")
+	return []finding.Message{
+		open(),
+		&finding.LaunchMsg{
+			N: 1, Engine: "sglang", EngineVersion: "0.5.10", VersionNote: "sglang 0.5.10 is planned as 0.5.10.post1, which mends it", Outcome: finding.Planned,
+			Verdict: "starts, with 1 override ignored and 1 known trouble", Model: "/models/Falcon-9-NVFP4", Hardware: "8x NVIDIA RTX PRO 6000 Blackwell Server Edition (SM 12.0)", Parallel: "tp 8",
+			Command: command, Notes: []string{"libraries as sglang 0.5.10.post1 pins them: transformers 5.3.0 (--with NAME=VERSION)"},
+		},
+		&finding.IgnoredMsg{
+			Launch: 1, Name: "nsa_decode_backend", Flag: "--nsa-decode-backend", Asked: "flashmla_sparse", Effective: "trtllm", ChosenBy: "hardware", Choice: "SGL-DSA-BACKENDS-001",
+			Coupled: []string{"kv_cache_dtype"}, Why: "the kernels of sparse attention follow the KV cache dtype and the GPU", Because: []finding.Evidence{dsa},
+			Remedies: []finding.Remedy{{Title: "with --kv-cache-dtype bf16", Changes: []finding.Change{{Kind: "flag", Name: "--kv-cache-dtype", To: ptr("bf16")}}}},
+		},
+		&finding.FindingMsg{
+			Launch: 1, Rank: 1, ID: "SGL-KERN-300", Cause: "kernel-unsupported", Severity: finding.Error, Confidence: finding.Likely, Role: "latent",
+			Title: "the sparse attention backends have no kernel for this GPU", Why: "The kernels behind these backends are compiled for other GPUs.", Basis: "the backends against the architectures of their kernels",
+			Evidence: []finding.Evidence{dsa, {Kind: "config", File: "config.json", Field: "checkpoint.scale_fmt = none"}},
+			Remedies: []finding.Remedy{{
+				Title: "dense attention with kernels of this GPU", Price: "slower at long context", Changes: []finding.Change{{Kind: "flag", Name: "--attention-backend", To: ptr("flashinfer")}},
+				Script: "python -m sglang.launch_server --model-path /models/Falcon-9-NVFP4 --tp 8 \\\n  --nsa-decode-backend flashmla_sparse --kv-cache-dtype auto --attention-backend flashinfer",
+			}},
+			Decide: []string{"one launch with --attention-backend flashinfer"},
+		},
+		&finding.MemoryMsg{
+			Launch: 1, Total: 95.59, Left: 14.1, KVTokens: 370752, BytesPerToken: 55224, Fits: true, Text: "fits, with room for 370752 tokens",
+			Items: []finding.MemoryItem{{Name: "start-up", Size: 1.45, How: "an estimate"}, {Name: "weights", Size: 59.9, How: "743.9 billion weights"}, {Name: "KV cache", Size: 19.07, How: "370752 tokens of 55224 bytes"}},
+			Notes: []string{"the vision part is counted roughly"},
+		},
+		&finding.SettingMsg{Launch: 1, Name: "nsa_decode_backend", Asked: finding.Asked{Known: true, Value: ptr("flashmla_sparse")}, Effective: "trtllm", ChosenBy: "hardware", Choice: "SGL-DSA-BACKENDS-001", Coupled: []string{"kv_cache_dtype"}, Silent: true, Because: []finding.Evidence{dsa}},
+		&finding.SettingMsg{Launch: 1, Name: "kv_cache_dtype", Asked: finding.Asked{Known: true, Value: ptr("auto")}, Effective: "fp8_e4m3", ChosenBy: "hardware", Choice: "SGL-KV-DSA-001", Because: []finding.Evidence{kv}},
+		&finding.SettingMsg{Launch: 1, Name: "page_size", Asked: finding.Asked{Known: true}, Effective: "64", ChosenBy: "model", Choice: "SGL-PAGE-DSA-001", Because: []finding.Evidence{kv}},
+		&finding.SettingMsg{Launch: 1, Name: "cuda_graph_bs", Asked: finding.Asked{Known: true}, Effective: "52 values, 1..512, sum 10515", ChosenBy: "coupling", Choice: "SGL-MEM-GRAPH-LIST", Coupled: []string{"cuda_graph_max_bs"}},
+		&finding.SettingMsg{Launch: 1, Name: "tp_size", Asked: finding.Asked{Known: true, Value: ptr("8")}, Effective: "8", ChosenBy: "user"},
+		&finding.SettingMsg{Launch: 1, Name: "a", Asked: finding.Asked{Known: true}, Effective: "1", ChosenBy: "coupling", Choice: "X", Coupled: []string{"b"}, Silent: true},
+		&finding.SettingMsg{Launch: 1, Name: "b", Asked: finding.Asked{Known: true}, Effective: "2", ChosenBy: "coupling", Choice: "Y", Coupled: []string{"a"}, Silent: true},
+		&finding.EndMsg{Launches: 1, Findings: 1, ExitCode: 3},
+	}
+}
+
+// plannedRefused is a launch that would not start, in two ways.
+func plannedRefused() []finding.Message {
+	return []finding.Message{
+		open(),
+		&finding.LaunchMsg{
+			N: 1, Files: []string{"run.sh"}, Engine: "vllm", EngineVersion: "0.24.0", VersionExact: true, Outcome: finding.Planned,
+			Verdict: "refused by its argument parser", Model: "acme/Rocket-8B", Hardware: "NVIDIA L4 (SM 8.9)", Command: []string{"vllm", "serve", "acme/Rocket-8B", "--old", "1"},
+			CommandFrom: &finding.Evidence{Kind: "command", File: "run.sh", Line: 4},
+		},
+		&finding.RefusedMsg{
+			Launch: 1, Kind: "renamed", Stage: "parse", Name: "--old", Text: "--old is called --new since 0.20.0", Error: "unrecognized arguments: --old 1",
+			Remedies: []finding.Remedy{{Title: "write --new", Changes: []finding.Change{{Kind: "flag", Name: "--old"}, {Kind: "flag", Name: "--new", To: ptr("1")}}}},
+		},
+		&finding.RefusedMsg{Launch: 1, Kind: "combination", Stage: "attention", Text: "with that mended, vllm refuses this launch when it selects the attention backend", Error: "ValueError: No valid attention backend found"},
+		&finding.MemoryMsg{Launch: 1, Total: 22.49, Left: -3.5, Text: "too large: 24.0 GiB of weights", Items: []finding.MemoryItem{{Name: "weights", Size: 24, How: "counted"}}},
+		&finding.EndMsg{Launches: 1, ExitCode: 3},
 	}
 }

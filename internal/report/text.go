@@ -144,6 +144,10 @@ func (t *text) compact(v view) {
 func (t *text) detail(v view) {
 	t.quoted = map[evidence]bool{}
 	t.headline(v)
+	if v.Plan != nil {
+		t.plan(v)
+		return
+	}
 	t.p.blank()
 	t.symptoms(v)
 	t.causes(v)

@@ -63,6 +63,8 @@ type view struct {
 	Coverage    string // how many error lines are explained
 	Unexplained []cluster
 	Drift       []cluster
+
+	Plan *planView // of a launch that was not started; nil for others
 }
 
 // item is a titled observation.
@@ -189,6 +191,9 @@ func newView(l *launch, files []string) view {
 	}
 	v.Excerpt = excerpt(l, p)
 	v.addSettings(l.settings, p)
+	if l.planned() {
+		v.addPlan(l, p)
+	}
 	return v
 }
 
@@ -395,8 +400,10 @@ func excerpt(l *launch, p places) []evidence {
 
 func toneOf(l *launch) tone {
 	switch {
-	case l.failed():
+	case l.failed(), l.planned() && (len(l.refused) > 0 || l.memory != nil && !l.memory.Fits):
 		return bad
+	case l.planned() && len(l.ignored) > 0:
+		return warn
 	case l.Outcome == finding.Stopped || hasFault(l):
 		return warn
 	}

@@ -61,6 +61,9 @@ func writerOf(name string) string {
 
 // of is the position of a piece of evidence.
 func (p places) of(e finding.Evidence) string {
+	if e.Kind == "engine" {
+		return "" // a place in the engine's source, too long for a margin
+	}
 	if e.Kind != "" && e.Kind != "log" && e.File != "" && e.Line == 0 {
 		return p.name(e.File)
 	}
