@@ -19,9 +19,9 @@ type Comparison struct {
 func Compare(this, other *Plan) *Comparison {
 	c := &Comparison{Head: finding.ComparisonMsg{Good: this.side(), Bad: other.side()}}
 	c.outcome(this, other)
-	c.settings(this, other)
 	c.trouble(this, other)
 	c.memory(this.Memory, other.Memory)
+	c.settings(this, other)
 	slices.SortStableFunc(c.Differences, func(a, b finding.DifferenceMsg) int { return heaviness(a.Weight) - heaviness(b.Weight) })
 	changes := 0
 	for _, d := range c.Differences {
@@ -128,7 +128,7 @@ func (c *Comparison) settings(this, other *Plan) {
 		case x == nil && unset(y), y == nil && unset(x):
 			continue // a setting that one of the releases does not have, and the other leaves alone
 		}
-		if chosen(x) || chosen(y) {
+		if x != nil && y != nil && (chosen(x) || chosen(y)) { // else one release does not have it
 			d.Weight = finding.Suspicious
 			d.Why = reason(x, y)
 		}
