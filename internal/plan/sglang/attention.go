@@ -76,6 +76,9 @@ func (s *state) fastestAttention(m *modelConfig) (backend string) {
 		backend = "fa3"
 	case s.gpu.sm100() && s.topkOne() && (s.Nil("speculative_algorithm") || !s.Nil("speculative_eagle_topk")):
 		backend = "trtllm_mha"
+		if s.since(r0518) && unequalHeads(m) {
+			backend = "fa4"
+		}
 	case s.gpu.hip:
 		backend = "aiter"
 	case s.since(r0512) && s.sinks(m):
@@ -218,8 +221,15 @@ func (s *state) backendPages() {
 	if (s.decodes("cutedsl_mla") || s.Is("prefill_attention_backend", "cutedsl_mla")) && !s.Is("page_size", 32, 64) {
 		s.pageFor(64, "CuteDSL MLA only supports page_size of 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
 	}
-	if (s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha")) && !s.Is("page_size", 16, 32, 64) {
+	mha := s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha")
+	switch {
+	case s.since(r0518) && (mha || s.Is("speculative_draft_attention_backend", "trtllm_mha")) && !s.Is("page_size", 16, 32, 64, 128):
+		s.pageFor(64, "TensorRT-LLM MHA only supports page_size of 16, 32, 64 or 128, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	case !s.since(r0518) && mha && !s.Is("page_size", 16, 32, 64):
 		s.pageFor(64, "TensorRT-LLM MHA only supports page_size of 16, 32 or 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
+	}
+	if (s.decodes("hpc_ops") || s.Is("prefill_attention_backend", "hpc_ops")) && !s.Is("page_size", 64) {
+		s.pageFor(64, "HPC-Ops attention only supports a page_size of 64, changing page_size from %s to 64.", pyInt(s.Get("page_size")))
 	}
 }
 
@@ -296,7 +306,7 @@ func (s *state) dualChunk(m *modelConfig) error {
 
 // kv4 checks an FP4 KV cache against the attention backends.
 func (s *state) kv4() error {
-	if !s.Is("kv_cache_dtype", "fp4_e2m1") {
+	if !s.since(r0518) && !s.Is("kv_cache_dtype", "fp4_e2m1") || s.since(r0518) && !s.Is("kv_cache_dtype", "nvfp4", "fp4_mx_block16") {
 		return nil
 	}
 	m, err := s.modelConfig()
@@ -305,6 +315,9 @@ func (s *state) kv4() error {
 	}
 	if s.gpu.hip {
 		return refuse("RuntimeError", "KV4 is not tested on non-CUDA platforms.")
+	}
+	if s.Is("kv_cache_dtype", "nvfp4") && !s.gpu.blackwell() {
+		return refuse("RuntimeError", "--kv-cache-dtype=nvfp4 requires Blackwell SM100 or SM120. Use --kv-cache-dtype=fp4_mx_block16 for the block-size-16 FP4 recipe.")
 	}
 	prefill, decode := s.attentionBackends()
 	if prefill != decode && prefill != "fa4" {
@@ -316,6 +329,9 @@ func (s *state) kv4() error {
 	allowed := []string{"triton", "torch_native", "flex_attention", "trtllm_mha"}
 	if m.mla {
 		what, allowed = "MLA", []string{"cutlass_mla", "flashinfer", "trtllm_mla", "flashmla"}
+	}
+	if m.mla && s.since(r0518) {
+		allowed = allowed[:3]
 	}
 	if prefill == "fa4" {
 		what, name, have = "FA4 "+what, "decode_attention_backend", decode
@@ -372,7 +388,7 @@ func (s *state) noKVCache() error {
 	switch {
 	case !s.Bool("is_embedding"):
 		return valueError(flag + "currently requires --is-embedding. Other prefill-only workloads may be supported in a future change once their attention paths stop reading or writing the paged KV cache.")
-	case s.Is("kv_cache_dtype", "fp4_e2m1"):
+	case s.Is("kv_cache_dtype", "fp4_e2m1", "nvfp4", "fp4_mx_block16"):
 		return valueError(flag + "does not currently support --kv-cache-dtype=fp4_e2m1 because the FP4 pool uses a separate allocation path.")
 	case s.Int("chunked_prefill_size") != -1:
 		return valueError(flag + "requires --chunked-prefill-size=-1 so the FA backend takes the fa_skip_kv_cache path; otherwise the pool would be touched between prefill chunks.")
@@ -397,4 +413,13 @@ func (s *state) noKVBackend() error {
 			"Other prefill-only workloads and backends may be supported in a future change.", prefill)
 	}
 	return nil
+}
+
+// unequalHeads says whether keys and values differ in width
+// (has_asymmetric_kv).
+func unequalHeads(m *modelConfig) bool {
+	head := m.text.IntOr("head_dim", m.text.IntOr("hidden_size", 0)/max(1, m.text.IntOr("num_attention_heads", 1)))
+	value := m.text.IntOr("v_head_dim", head)
+	swa := m.text.IntOr("swa_head_dim", head)
+	return head != value || swa != m.text.IntOr("swa_v_head_dim", value)
 }

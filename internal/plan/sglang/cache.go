@@ -30,7 +30,8 @@ func (s *state) hicache() error {
 // hicacheNormal normalises the hierarchical cache in four steps: layout and
 // copying, storage and layout, decoding, and layout again when copying changed.
 func (s *state) hicacheNormal() error {
-	if !s.Bool("enable_hierarchical_cache") && !s.Bool("disaggregation_decode_enable_offload_kvcache") {
+	retracts := s.since(r0518) && s.Is("disaggregation_mode", "decode") && s.Is("disaggregation_decode_retraction_backup", nil, "host_pool")
+	if !s.Bool("enable_hierarchical_cache") && !s.Bool("disaggregation_decode_enable_offload_kvcache") && !retracts {
 		return nil
 	}
 	s.hicacheLayout()
@@ -87,6 +88,15 @@ func (s *state) hicacheStorage() {
 	s.warn("Mooncake storage backend does not support layer_first layout, switching to %s layout for %s io backend", s.Str("hicache_mem_layout"), s.Str("hicache_io_backend"))
 }
 
+// hicacheRatio is the size of the host's cache, in that of the GPU's.
+func (s *state) hicacheRatio() error {
+	if s.Nil("hicache_ratio") && !s.Is("disaggregation_mode", "decode") {
+		s.because("SGL-HICACHE-RATIO", byDefault, "twice the GPU's KV cache")
+		s.Set("hicache_ratio", 2.0)
+	}
+	return nil
+}
+
 // hicacheDecode moves decoding away from fa3, which cannot work with the
 // cache's copy kernels.
 func (s *state) hicacheDecode() error {
@@ -118,7 +128,12 @@ func (s *state) hicacheDecode() error {
 }
 
 func (s *state) cacheCompatibility() error {
-	if s.Bool("enable_session_radix_cache") && !s.Is("radix_eviction_policy", "priority") {
+	if s.since(r0518) {
+		if err := s.retraction(); err != nil {
+			return err
+		}
+	}
+	if !s.since(r0518) && s.Bool("enable_session_radix_cache") && !s.Is("radix_eviction_policy", "priority") {
 		return valueError("--enable-session-radix-cache requires --radix-eviction-policy priority")
 	}
 	if s.Bool("enable_hierarchical_cache") && s.Bool("disable_radix_cache") {
@@ -138,6 +153,23 @@ func (s *state) cacheCompatibility() error {
 	}
 	if r := s.Float("swa_full_tokens_ratio"); s.Known("swa_full_tokens_ratio") && (r <= 0 || r > 1) {
 		return valueError("--swa-full-tokens-ratio should be in range (0, 1.0].")
+	}
+	return nil
+}
+
+// retraction checks the host pool of a decode server.
+func (s *state) retraction() error {
+	if !s.Is("disaggregation_decode_retraction_backup", "host_pool") {
+		return nil
+	}
+	const flag = "--disaggregation-decode-retraction-backup=host_pool "
+	switch {
+	case !s.Is("disaggregation_mode", "decode"):
+		return valueError(flag + "is only supported on a PD decode server.")
+	case s.Int("dcp_size") > 1:
+		return valueError(flag + "does not support --dcp-size > 1.")
+	case s.Bool("enable_priority_scheduling") && !s.Bool("disable_priority_preemption"):
+		return valueError(flag + "requires --disable-priority-preemption when priority scheduling is enabled.")
 	}
 	return nil
 }

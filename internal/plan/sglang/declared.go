@@ -51,6 +51,11 @@ func (s *state) declare(m *modelConfig) error {
 	case s.deepseekFamily(arch):
 		return s.declareDeepseek(m)
 	case arch == "MiMoV2ForCausalLM" || arch == "MiMoV2FlashForCausalLM":
+		if s.since(r0518) && s.gpu.sm100() && s.Is("moe_runner_backend", "auto") && m.quantMethod() == "fp8" {
+			s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs FP8 experts with flashinfer_trtllm")
+			s.Set("moe_runner_backend", "flashinfer_trtllm")
+			s.info("MiMoV2 FP8 on SM100: moe_runner_backend=flashinfer_trtllm.")
+		}
 		if s.Is("speculative_algorithm", "EAGLE") {
 			s.because("SGL-SPEC-DRAFT-001", byModel, "the draft has several layers", "speculative_algorithm")
 			s.Set("enable_multi_layer_eagle", true)
@@ -58,6 +63,11 @@ func (s *state) declare(m *modelConfig) error {
 		}
 	case arch == "MiniMaxM2ForCausalLM":
 		s.tf32(arch)
+		if s.since(r0518) && s.gpu.sm100() && s.Is("moe_runner_backend", "auto") && m.quantization == "modelopt_fp4" {
+			s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs NVFP4 experts with flashinfer_trtllm_routed")
+			s.Set("moe_runner_backend", "flashinfer_trtllm_routed")
+			s.info("Use flashinfer_trtllm_routed as MoE runner backend on SM10X for MiniMaxM2ForCausalLM with modelopt_fp4.")
+		}
 	case slices.Contains(strings.Fields("Gemma2ForCausalLM Gemma3ForCausalLM Gemma3ForConditionalGeneration Gemma3nForCausalLM Gemma3nForConditionalGeneration"), arch):
 		s.fullSWA("Disable hybrid SWA memory for %s as it is not yet supported.", arch)
 	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM") && m.hf.Has("sliding_window_pattern"):
@@ -284,6 +294,9 @@ func (s *state) declareNemotronH(m *modelConfig) error {
 		s.because("SGL-QUANT-NEMOTRON", byCheckpoint, "the checkpoint names its modelopt scheme")
 		s.Set("quantization", method)
 	}
+	if s.since(r0518) && method == "modelopt_mixed" && halfExperts(m) {
+		return s.halfExpertRunner(m)
+	}
 	if (modelopt || m.quantization == "") && s.Is("moe_runner_backend", "auto") {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "by GPU and quantisation", "quantization")
 		fp4 := m.quantization == "modelopt_fp4" || m.quantization == "modelopt_mixed" || method == "modelopt_fp4"
@@ -297,6 +310,32 @@ func (s *state) declareNemotronH(m *modelConfig) error {
 		default:
 			s.Set("moe_runner_backend", "flashinfer_cutlass")
 		}
+	}
+	s.hybridAttention("flashinfer")
+	return nil
+}
+
+// halfExperts says whether experts have FP4 weights and 16-bit activations.
+func halfExperts(m *modelConfig) bool {
+	for name, layer := range m.hf.Obj("quantization_config").Obj("quantized_layers") {
+		l, _ := layer.(attrs)
+		if l.Text("quant_algo") == "W4A16_NVFP4" && strings.Contains(name, ".experts.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *state) halfExpertRunner(m *modelConfig) error {
+	switch {
+	case !s.Is("moe_a2a_backend", "none"):
+		return valueError("W4A16_NVFP4 MoE layers require --moe-a2a-backend=none.")
+	case !s.Is("moe_runner_backend", "auto", "marlin"):
+		return valueError("W4A16_NVFP4 MoE layers require --moe-runner-backend=marlin.")
+	case s.Is("moe_runner_backend", "auto"):
+		s.because("SGL-MOE-RUNNER-001", byCheckpoint, "the experts have FP4 weights and 16-bit activations")
+		s.Set("moe_runner_backend", "marlin")
+		s.info("Use marlin as MoE runner backend for %s with W4A16_NVFP4 MoE layers", m.arch)
 	}
 	s.hybridAttention("flashinfer")
 	return nil
@@ -363,9 +402,12 @@ func (s *state) checkDeclared(m *modelConfig) error {
 			return assertion("fa3, aiter, triton, ascend, trtllm_mha or intel_xpu is required for Llama4 model but got %s", pyNone(backend))
 		}
 	case strings.HasPrefix(arch, "Gemma4"):
-		accepted := []string{"trtllm_mha", "triton", "ascend", "intel_xpu"}
+		accepted, names := []string{"trtllm_mha", "triton", "ascend", "intel_xpu"}, "trtllm_mha, triton, or intel_xpu"
+		if s.since(r0518) {
+			accepted, names = append(accepted, "intel_amx"), "trtllm_mha, triton, ascend, intel_xpu, or intel_amx"
+		}
 		if !slices.Contains(accepted, prefill) || !slices.Contains(accepted, decode) {
-			return assertion("Gemma4 only supports trtllm_mha, triton, or intel_xpu attention backend, got prefill=%s, decode=%s", pyNone(prefill), pyNone(decode))
+			return assertion("Gemma4 only supports %s attention backend, got prefill=%s, decode=%s", names, pyNone(prefill), pyNone(decode))
 		}
 	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM") && m.hf.Has("sliding_window_pattern"):
 		accepted := []string{"fa3", "triton", "trtllm_mha"}
@@ -379,7 +421,7 @@ func (s *state) checkDeclared(m *modelConfig) error {
 		s.info("Using %s as attention backend for %s.", backend, arch)
 	case strings.HasPrefix(arch, "NemotronH") && backend == "triton":
 		return assertion("NemotronHForCausalLM does not support triton attention backend,as the first layer might not be an attention layer")
-	case arch == "Lfm2ForCausalLM" && backend == "triton":
+	case (arch == "Lfm2ForCausalLM" || arch == "Lfm2MoeForCausalLM" && s.since(r0518)) && backend == "triton":
 		return assertion("%s does not support triton attention backend, as the first layer might not be an attention layer", arch)
 	}
 	return nil
@@ -453,7 +495,9 @@ func (s *state) sparseLater(m *modelConfig) error {
 	if err := s.sparseKV(); err != nil {
 		return err
 	}
-	s.sparseBackends()
+	if err := s.sparseBackends(m); err != nil {
+		return err
+	}
 	if s.Bool("enable_prefill_cp") && s.Is("disaggregation_mode", "decode") {
 		return assertion("CP is only supported for prefill when PD disaggregation, please remove --enable-prefill-cp.")
 	}
@@ -482,6 +526,9 @@ func (s *state) deepseekV4Later(m *modelConfig) error {
 	}
 	switch {
 	case s.Nil("speculative_algorithm"):
+	case s.since(r0518) && s.Is("speculative_algorithm", "DSPARK"):
+	case !s.Is("speculative_algorithm", "EAGLE") && s.since(r0518):
+		return assertion("Only EAGLE and DSPARK speculative algorithms are supported for %s", m.arch)
 	case !s.Is("speculative_algorithm", "EAGLE"):
 		return assertion("Only EAGLE speculative algorithm is supported for %s", m.arch)
 	case !s.Is("speculative_eagle_topk", 1):
@@ -491,24 +538,33 @@ func (s *state) deepseekV4Later(m *modelConfig) error {
 		return valueError("DeepSeekV4 only supports interleave CP strategy, got %s", pyNone(s.Str("cp_strategy")))
 	}
 	if s.gpu.sm120() && s.Is("moe_runner_backend", "auto") {
-		s.because("SGL-MOE-RUNNER-001", byHardware, "SM120 runs the experts with marlin")
-		s.Set("moe_runner_backend", "marlin")
-		s.info("Use marlin as MoE runner backend on SM120 for DeepseekV4")
+		runner := "marlin"
+		if s.since(r0518) {
+			runner = "flashinfer_mxfp4"
+		}
+		s.because("SGL-MOE-RUNNER-001", byHardware, "SM120 runs the experts with "+runner)
+		s.Set("moe_runner_backend", runner)
+		s.info("Use %s as MoE runner backend on SM120 for DeepseekV4", runner)
 	}
 	return nil
 }
 
 // mambaArchs keep prefixes of state-space layers (_MAMBA_RADIX_CACHE_ARCHS).
-var mambaArchs = strings.Fields(`KimiLinearForCausalLM BailingMoeV2_5ForCausalLM Qwen3NextForCausalLM
-	Qwen3_5MoeForConditionalGeneration InternS2PreviewForConditionalGeneration Qwen3_5ForConditionalGeneration
-	MiniCPMV4_6ForConditionalGeneration NemotronHForCausalLM NemotronHPuzzleForCausalLM FalconH1ForCausalLM
-	JetNemotronForCausalLM JetVLMForConditionalGeneration Lfm2ForCausalLM ZayaForCausalLM`)
+var mambaArchs = newRoster(joined{
+	r0515: `KimiLinearForCausalLM BailingMoeV2_5ForCausalLM Qwen3NextForCausalLM Qwen3_5MoeForConditionalGeneration
+		InternS2PreviewForConditionalGeneration Qwen3_5ForConditionalGeneration MiniCPMV4_6ForConditionalGeneration
+		NemotronHForCausalLM NemotronHPuzzleForCausalLM FalconH1ForCausalLM JetNemotronForCausalLM
+		JetVLMForConditionalGeneration Lfm2ForCausalLM ZayaForCausalLM`,
+	r0518: `KimiK3ForConditionalGeneration InternS2MobiusForConditionalGeneration Lfm2MoeForCausalLM`,
+}, nil)
 
 // extraBufferArchs can keep a second state (_MAMBA_EXTRA_BUFFER_ARCHS).
-var extraBufferArchs = strings.Fields(`Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration
-	Qwen3NextForCausalLM InternS2PreviewForConditionalGeneration MiniCPMV4_6ForConditionalGeneration
-	BailingMoeV2_5ForCausalLM FalconH1ForCausalLM GraniteMoeHybridForCausalLM NemotronHForCausalLM
-	NemotronHPuzzleForCausalLM`)
+var extraBufferArchs = newRoster(joined{
+	r0515: `Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration Qwen3NextForCausalLM
+		InternS2PreviewForConditionalGeneration MiniCPMV4_6ForConditionalGeneration BailingMoeV2_5ForCausalLM
+		FalconH1ForCausalLM GraniteMoeHybridForCausalLM NemotronHForCausalLM NemotronHPuzzleForCausalLM`,
+	r0518: `KimiLinearForCausalLM KimiK3ForConditionalGeneration`,
+}, nil)
 
 // keepsBuffer is enable_mamba_extra_buffer.
 func (s *state) keepsBuffer() bool {
@@ -517,12 +573,12 @@ func (s *state) keepsBuffer() bool {
 
 // mambaStrategy chooses how prefixes of state-space layers are kept.
 func (s *state) mambaStrategy(m *modelConfig) error {
-	keeps := slices.Contains(mambaArchs, m.arch) ||
+	keeps := mambaArchs.has(s.r, m.arch) ||
 		m.arch == "GraniteMoeHybridForCausalLM" && slices.Contains(m.hf.Strings("layer_types"), "mamba")
 	if !keeps || s.Bool("disable_radix_cache") {
 		return nil
 	}
-	can := slices.Contains(extraBufferArchs, m.arch) && s.Is("linear_attn_backend", "triton")
+	can := extraBufferArchs.has(s.r, m.arch) && s.Is("linear_attn_backend", "triton")
 	if s.Is("mamba_radix_cache_strategy", "auto") {
 		wants := !s.Bool("disable_overlap_schedule") || s.Int("page_size") > 1
 		if wants && can {
@@ -553,9 +609,11 @@ func (s *state) checkExtraBuffer(m *modelConfig, can bool) error {
 	switch {
 	case !can:
 		return assertion("extra_buffer is not supported for %s; use no_buffer.", m.arch)
-	case s.gpu.hip:
+	case s.gpu.hip && !s.since(r0518):
 		return assertion("extra_buffer needs CUDA/MUSA/NPU (FLA).")
-	case !s.Nil("speculative_num_draft_tokens") && s.Is("mamba_radix_cache_strategy", "extra_buffer_lazy"):
+	case s.since(r0518) && s.Is("mamba_radix_cache_strategy", "extra_buffer_lazy") && !s.Is("disaggregation_mode", "null"):
+		return assertion("extra_buffer_lazy unsupported under PD disaggregation; use --mamba-radix-cache-strategy extra_buffer.")
+	case !s.since(r0518) && !s.Nil("speculative_num_draft_tokens") && s.Is("mamba_radix_cache_strategy", "extra_buffer_lazy"):
 		return assertion("extra_buffer_lazy unsupported with spec.")
 	case !s.Nil("speculative_num_draft_tokens") && interval < s.Int("speculative_num_draft_tokens"):
 		return assertion("")
@@ -574,16 +632,19 @@ func (s *state) checkExtraBuffer(m *modelConfig, can bool) error {
 }
 
 // fusionArchs can fuse the all-reduce (_FLASHINFER_ALLREDUCE_FUSION_ARCHS).
-var fusionArchs = strings.Fields(`DeepseekV3ForCausalLM DeepseekV32ForCausalLM GptOssForCausalLM GlmMoeDsaForCausalLM
-	Glm4MoeForCausalLM Glm4MoeLiteForCausalLM MistralLarge3ForCausalLM Qwen3MoeForCausalLM
-	Qwen3VLMoeForConditionalGeneration Qwen3NextForCausalLM KimiK25ForConditionalGeneration
-	Qwen3_5MoeForConditionalGeneration InternS2PreviewForConditionalGeneration Qwen3_5ForConditionalGeneration
-	NemotronHForCausalLM NemotronHPuzzleForCausalLM`)
+var fusionArchs = newRoster(joined{
+	r0515: `DeepseekV3ForCausalLM DeepseekV32ForCausalLM GptOssForCausalLM GlmMoeDsaForCausalLM Glm4MoeForCausalLM
+		Glm4MoeLiteForCausalLM MistralLarge3ForCausalLM Qwen3MoeForCausalLM Qwen3VLMoeForConditionalGeneration
+		Qwen3NextForCausalLM KimiK25ForConditionalGeneration Qwen3_5MoeForConditionalGeneration
+		InternS2PreviewForConditionalGeneration Qwen3_5ForConditionalGeneration NemotronHForCausalLM
+		NemotronHPuzzleForCausalLM`,
+	r0518: "DeepseekV4ForCausalLM",
+}, nil)
 
 // fusionBackend turns flashinfer's fused all-reduce on where it is known to
 // help.
 func (s *state) fusionBackend(m *modelConfig) {
-	if s.Nil("flashinfer_allreduce_fusion_backend") && slices.Contains(fusionArchs, m.arch) && (s.gpu.sm90() || s.gpu.sm100()) &&
+	if s.Nil("flashinfer_allreduce_fusion_backend") && fusionArchs.has(s.r, m.arch) && (s.gpu.sm90() || s.gpu.sm100()) &&
 		s.Int("tp_size") > 1 && !s.Bool("enable_dp_attention") && (s.Int("nnodes") == 1 || s.gpu.sm100()) && s.Is("moe_a2a_backend", "none") {
 		s.because("SGL-COMM-FUSION-001", byHardware, "SM90 and SM100 fuse the all-reduce of this architecture")
 		s.Set("flashinfer_allreduce_fusion_backend", "auto")

@@ -74,7 +74,9 @@ func (s *state) sparse(m *modelConfig) error {
 	if err := s.sparseKV(); err != nil {
 		return err
 	}
-	s.sparseBackends()
+	if err := s.sparseBackends(m); err != nil {
+		return err
+	}
 	if s.Bool("enable_nsa_prefill_context_parallel") && s.Is("disaggregation_mode", "decode") {
 		return assertion("CP is only supported for prefill when PD disaggregation, please remove --enable-nsa-prefill-context-parallel.")
 	}
@@ -177,13 +179,23 @@ func (s *state) sparseKV() error {
 }
 
 // sparseBackends is _set_default_nsa_backends.
-func (s *state) sparseBackends() {
+func (s *state) sparseBackends(m *modelConfig) error {
+	if s.since(r0518) && m.arch == "GlmMoeDsaForCausalLM" && s.gpu.cuda() && s.gpu.major == 12 && s.Is("kv_cache_dtype", "fp8_e4m3") {
+		s.because("SGL-DSA-BACKENDS-002", byHardware, "GLM with an FP8 KV cache has kernels of its own on SM12x", "kv_cache_dtype")
+		for _, phase := range []string{"prefill_backend", "decode_backend"} {
+			if s.Nil(s.sparseSetting(phase)) {
+				s.Set(s.sparseSetting(phase), "flashinfer_sparse_mla")
+			}
+		}
+		s.warn("Set DSA backends for GLM FP8 KV Cache on SM120/SM121: prefill=flashinfer_sparse_mla, decode=flashinfer_sparse_mla.")
+		return nil
+	}
 	prefill, decode := "flashmla_sparse", "fa3"
 	keep := true // what the user named
 	switch fp8 := s.Is("kv_cache_dtype", "fp8_e4m3"); {
 	case !s.since(r0509):
 		s.olderSparseBackends(fp8)
-		return
+		return nil
 	case s.Bool("enable_hisparse") && fp8 && s.since(r0512):
 		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case s.Bool("enable_hisparse"):
@@ -208,13 +220,18 @@ func (s *state) sparseBackends() {
 	}
 	if s.Bool("enable_hisparse") && s.since(r0512) {
 		s.warn("HiSparse enabled (%s): using %s backends prefill=%s, decode=%s.", s.Str("kv_cache_dtype"), s.sparseWord(), s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
-		return
+		return nil
 	}
 	if s.Bool("enable_hisparse") {
 		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
-		return
+		return nil
+	}
+	if tilelang := s.Is(s.sparseSetting("prefill_backend"), "tilelang") || s.Is(s.sparseSetting("decode_backend"), "tilelang"); s.since(r0518) && tilelang && s.gpu.cuda() && s.Is("kv_cache_dtype", "fp8_e4m3") {
+		return valueError("The tilelang DSA prefill/decode kernels only support an fp8_e4m3 KV cache on ROCm/HIP; on CUDA they require a bfloat16 KV cache. " +
+			"Use --kv-cache-dtype bfloat16 with the tilelang backend, or keep --kv-cache-dtype fp8_e4m3 and pick an fp8-capable DSA backend (flashmla_kv on Hopper, trtllm on Blackwell).")
 	}
 	s.warn("Set %s backends for %s KV Cache: prefill=%s, decode=%s.", s.sparseWord(), s.Str("kv_cache_dtype"), s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
+	return nil
 }
 
 // sparseWord is how lines name sparse attention.

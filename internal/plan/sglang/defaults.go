@@ -1,5 +1,7 @@
 package sglang
 
+import "strings"
+
 // loadBalance chooses how a request finds its data-parallel rank.
 func (s *state) loadBalance() error {
 	mode := s.Str("disaggregation_mode")
@@ -81,6 +83,20 @@ func (s *state) fusionSwitch() {
 		s.warn("--enable-flashinfer-allreduce-fusion is deprecated. Please use --flashinfer-allreduce-fusion-backend=auto instead.")
 	}
 	s.Set("enable_flashinfer_allreduce_fusion", false)
+}
+
+// megaAlias: megamoe names the all-to-all backend, not the experts' kernels.
+func (s *state) megaAlias() error {
+	if !s.Is("moe_runner_backend", "megamoe") {
+		return nil
+	}
+	s.because("SGL-MOE-MEGA", byDefault, "megamoe is an all-to-all backend")
+	if !s.Is("moe_a2a_backend", "none", "megamoe") {
+		s.warn("--moe-runner-backend megamoe is an alias for --moe-a2a-backend megamoe; overriding --moe-a2a-backend %s.", s.Str("moe_a2a_backend"))
+	}
+	s.Set("moe_runner_backend", "auto")
+	s.Set("moe_a2a_backend", "megamoe")
+	return nil
 }
 
 // oldBackends are settings whose value "compressed" is now "dsv4".
@@ -188,7 +204,7 @@ func (s *state) tokenizer() error {
 	if !s.Bool("skip_tokenizer_init") || !s.since(r0509) {
 		return nil
 	}
-	if n := s.Int("tokenizer_worker_num"); n != 1 {
+	if n := s.Int("tokenizer_worker_num"); n != 1 && !s.since(r0518) {
 		s.because("", byCoupling, "without a tokenizer there are no tokenizer workers", "skip_tokenizer_init")
 		s.Set("tokenizer_worker_num", 1)
 		s.warn("skip_tokenizer_init=True disables tokenizer workers; forcing tokenizer_worker_num=1 (requested %d).", n)
@@ -196,7 +212,11 @@ func (s *state) tokenizer() error {
 	if n := s.Int("detokenizer_worker_num"); n != 1 && s.since(r0512) {
 		s.because("", byCoupling, "without a tokenizer there are no detokenizer workers", "skip_tokenizer_init")
 		s.Set("detokenizer_worker_num", 1)
-		s.warn("skip_tokenizer_init=True disables detokenizer workers; forcing detokenizer_worker_num=1 (requested %d).", n)
+		why := "disables detokenizer workers"
+		if s.since(r0518) {
+			why = "leaves no decode work for detokenizer workers"
+		}
+		s.warn("skip_tokenizer_init=True "+why+"; forcing detokenizer_worker_num=1 (requested %d).", n)
 	}
 	for _, name := range []string{"enable_tokenizer_batch_encode", "enable_dynamic_batch_tokenizer"} {
 		if s.Bool(name) {
@@ -227,9 +247,51 @@ func (s *state) environment() error {
 	if s.since(r0506) {
 		s.SetEnv("SGLANG_ENABLE_DETERMINISTIC_INFERENCE", flag(s.Bool("enable_deterministic_inference")))
 	}
+	if s.since(r0518) {
+		if err := s.featureTransport(); err != nil {
+			return err
+		}
+	}
 	if s.since(r0512) {
 		return s.kernelVariables()
 	}
+	return nil
+}
+
+// featureTransport says how pictures' features reach the GPU.
+func (s *state) featureTransport() error {
+	asked := s.Str("mm_feature_transport")
+	legacy, set := s.Env("SGLANG_USE_CUDA_IPC_TRANSPORT")
+	s.because("SGL-MM-TRANSPORT", byDefault, "features of pictures go through the CPU unless asked otherwise")
+	switch {
+	case s.Bool("keep_mm_feature_on_device") && asked != "" && asked != "cuda_ipc":
+		return valueError("--keep-mm-feature-on-device conflicts with --mm-feature-transport=%s. Use only --mm-feature-transport=cuda_ipc.", asked)
+	case s.Bool("keep_mm_feature_on_device"):
+		asked = "cuda_ipc"
+		s.warn("--keep-mm-feature-on-device is deprecated; using --mm-feature-transport=cuda_ipc instead.")
+	case asked == "" && set:
+		asked = "cpu"
+		if legacy == "1" || strings.EqualFold(legacy, "true") {
+			asked = "cuda_ipc"
+		}
+		s.warn("SGLANG_USE_CUDA_IPC_TRANSPORT is deprecated; use --mm-feature-transport=%s instead.", asked)
+	case asked == "":
+		asked = "cpu"
+		if s.Bool("encoder_only") {
+			s.info("Multimodal feature transport auto-resolved to cpu for encoder-only serving; encoder outputs use --encoder-transfer-backend instead.")
+		}
+	}
+	switch {
+	case asked == "cuda_ipc" && s.Int("nnodes") != 1:
+		return valueError("--mm-feature-transport=cuda_ipc only supports a single node.")
+	case (asked == "cuda_ipc" || asked == "cuda_vmm") && s.gpu.hip:
+		return valueError("--mm-feature-transport=%s requires NVIDIA CUDA.", asked)
+	case asked == "cuda_vmm" && s.Int("pp_size") != 1:
+		return valueError("--mm-feature-transport=cuda_vmm does not support pipeline parallelism.")
+	}
+	s.Set("mm_feature_transport", asked)
+	s.Set("keep_mm_feature_on_device", false)
+	s.SetEnv("SGLANG_USE_CUDA_IPC_TRANSPORT", map[bool]string{true: "1", false: "0"}[asked == "cuda_ipc"])
 	return nil
 }
 
@@ -248,15 +310,26 @@ func (s *state) kernelVariables() error {
 		s.SetEnv("SGLANG_USE_BREAKABLE_CUDA_GRAPH", "1")
 		s.warn("Debug mode for CUDA graph is enabled via breakable CUDA graph. All operations will run eagerly through the graph capture/replay path.")
 	}
-	if s.Bool("enable_deepseek_v4_fp4_indexer") && !s.gpu.sm100() {
+	if s.since(r0518) && s.Bool("enable_deepseek_v4_fp4_indexer") && !s.gpu.blackwell() {
+		return valueError("--enable-deepseek-v4-fp4-indexer requires SM100 or SM120 GPUs with DeepGEMM FP4 indexer support.")
+	}
+	if !s.since(r0518) && s.Bool("enable_deepseek_v4_fp4_indexer") && !s.gpu.sm100() {
 		return valueError("--enable-deepseek-v4-fp4-indexer requires SM100 GPUs with DeepGEMM FP4 indexer support.")
 	}
-	if s.gpu.cuda() && s.gpu.sm() < 100 && s.envSwitch(gemm, true) {
+	if s.gpu.cuda() && s.envSwitch(gemm, true) {
 		s.because("SGL-GEMM-WOA", byHardware, "the kernel is for SM100 and newer")
-		if _, set := s.Env(gemm); set {
+		_, set := s.Env(gemm)
+		jit, ue8m0 := s.deepGEMM()
+		old, later := s.gpu.sm() < 100, !ue8m0 && !(jit && s.gpu.sm90() && set)
+		switch {
+		case !s.since(r0518) && old && set:
 			s.warn("Disabling SGLANG_OPT_FP8_WO_A_GEMM: requires sm100+ (Blackwell), detected sm%d.", s.gpu.sm())
+		case s.since(r0518) && later && set:
+			s.warn("Disabling SGLANG_OPT_FP8_WO_A_GEMM: requires DeepGEMM JIT and sm100+ (Blackwell), or explicit opt-in on sm90; detected sm%d.", s.gpu.sm())
 		}
-		s.SetEnv(gemm, "False")
+		if !s.since(r0518) && old || s.since(r0518) && later {
+			s.SetEnv(gemm, "False")
+		}
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package sglang
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // From 0.5.15 on CUDA graphs are configured by phase, decode and prefill. While
 // resolving, each key is a setting of its own, named as SGLang's messages name
@@ -14,6 +18,14 @@ var (
 	graphPhases = []string{"decode", "prefill"}
 	graphKeys   = []string{"backend", "max_bs", "bs", "tc_compiler", "full_prefill_max_req"}
 )
+
+// graphKeysOf are the keys of a phase that the release has.
+func (s *state) graphKeysOf() []string {
+	if s.since(r0518) {
+		return append(slices.Clip(graphKeys), "full_prefill_prefix_chunk_tokens")
+	}
+	return graphKeys
+}
 
 const (
 	decodeGraph  = graphConfig + "[decode].backend"
@@ -29,7 +41,7 @@ func (s *state) graphs() error {
 		prefill = "tc_piecewise"
 	}
 	for _, phase := range graphPhases {
-		for _, key := range graphKeys {
+		for _, key := range s.graphKeysOf() {
 			s.Fill(graphKey(phase, key), nil)
 		}
 		s.Fill(graphKey(phase, "tc_compiler"), "eager")
@@ -49,6 +61,10 @@ func (s *state) graphs() error {
 		if err := s.prefillGraphs(); err != nil {
 			return err
 		}
+	}
+	if s.since(r0518) {
+		s.alignedPrefill()
+		s.graphRoles()
 	}
 	if s.Is(prefillGraph, "full") {
 		s.because("SGL-GRAPH-PREFILL-001", byCoupling, "asked for", "cuda_graph_backend_prefill")
@@ -108,32 +124,113 @@ func (s *state) prefillGraphs() error {
 	if err != nil {
 		return err
 	}
+	if s.since(r0518) && s.Is(prefillGraph, "breakable") && m.piecewiseVision && !m.breakableVision {
+		if prefill, _ := s.attentionBackends(); prefill != "trtllm_mha" {
+			s.because("SGL-GRAPH-PREFILL-003", byModel, "prefill of this multimodal model is captured in compiled pieces")
+			s.Set(prefillGraph, "tc_piecewise")
+			s.info("Using tc_piecewise CUDA graph for validated multimodal decoder prefill.")
+		}
+	}
 	if s.Is(prefillGraph, "tc_piecewise") {
-		s.because("SGL-GRAPH-PREFILL-003", byHardware, "prefill is compiled in pieces on NVIDIA GPUs only")
-		s.Set(prefillGraph, "disabled")
+		for _, o := range s.pieceObstacles(m) {
+			if o.when {
+				s.because("SGL-GRAPH-PREFILL-003", o.by, "prefill graphs are off: "+o.why, o.coupled...)
+				s.Set(prefillGraph, "disabled")
+			}
+		}
 		return nil
 	}
-	paths, _ := s.Get("lora_paths").([]any)
-	for _, r := range []struct {
-		when bool
-		name string
-	}{
-		{m.mla, "MLA attention"},
-		{m.arch == "DeepseekV4ForCausalLM", "DeepSeek-V4 (heavy capture-pool memory pressure)"},
-		{s.Int("attn_cp_size") > 1, "context parallel (attn_cp_size > 1)"},
-		{len(paths) > 0 || s.Bool("enable_lora"), "LoRA"},
-		{!s.Is("moe_a2a_backend", "none"), "MoE A2A backend"},
-		{s.Bool("enable_dp_attention"), "DP attention"},
-		{m.multimodal, "multimodal model"},
-	} {
-		if r.when {
-			s.because("SGL-GRAPH-PREFILL-002", byCoupling, "prefill cannot be captured with "+r.name)
+	obstacles := s.breakObstacles(m)
+	if s.since(r0518) {
+		obstacles = s.laterObstacles(m)
+	}
+	for _, o := range obstacles {
+		if o.when {
+			s.because("SGL-GRAPH-PREFILL-002", byCoupling, "prefill cannot be captured with "+o.why)
 			s.Set(prefillGraph, "disabled")
-			s.warn("Breakable CUDA graph is incompatible with %s; disabling prefill CUDA graph.", r.name)
+			s.warn("Breakable CUDA graph is incompatible with %s; disabling prefill CUDA graph.", o.why)
 			return nil
 		}
 	}
 	return nil
+}
+
+// breakObstacles keep prefill from being captured in pieces that are not
+// compiled, in 0.5.15.
+func (s *state) breakObstacles(m *modelConfig) []obstacle {
+	paths, _ := s.Get("lora_paths").([]any)
+	return []obstacle{
+		{when: m.mla, why: "MLA attention"},
+		{when: m.arch == "DeepseekV4ForCausalLM", why: "DeepSeek-V4 (heavy capture-pool memory pressure)"},
+		{when: s.Int("attn_cp_size") > 1, why: "context parallel (attn_cp_size > 1)"},
+		{when: len(paths) > 0 || s.Bool("enable_lora"), why: "LoRA"},
+		{when: !s.Is("moe_a2a_backend", "none"), why: "MoE A2A backend"},
+		{when: s.Bool("enable_dp_attention"), why: "DP attention"},
+		{when: m.multimodal, why: "multimodal model"},
+	}
+}
+
+// laterObstacles are the same from 0.5.18 on.
+func (s *state) laterObstacles(m *modelConfig) []obstacle {
+	prefill, _ := s.attentionBackends()
+	zigzag := s.Bool("enable_prefill_cp") && s.Int("attn_cp_size") == s.Int("tp_size") && s.Is("cp_strategy", "zigzag") && prefill == "trtllm_mha"
+	return []obstacle{
+		{when: m.arch == "DeepseekV4ForCausalLM", why: "DeepSeek-V4 (heavy capture-pool memory pressure)"},
+		{when: s.Int("attn_cp_size") > 1 && !zigzag, why: "context parallel (attn_cp_size > 1)"},
+		{when: s.Int("dcp_size") > 1, why: "decode context parallel (dcp_size > 1)"},
+		{when: s.Bool("enable_two_batch_overlap"), why: "two-batch overlap"},
+		{when: !s.Is("moe_a2a_backend", "none", "deepep", "megamoe", "flashinfer"), why: "unvalidated a2a backend"},
+		{when: m.multimodal && !m.breakableVision, why: "multimodal model"},
+	}
+}
+
+// alignedPrefill rounds the sizes of prefill graphs up to multiples of 8, which
+// DeepEP needs.
+func (s *state) alignedPrefill() {
+	if !s.Is("moe_a2a_backend", "deepep") || !s.Is(prefillGraph, "breakable") {
+		return
+	}
+	list, _ := s.Get(s.graphList("prefill")).([]any)
+	if list == nil {
+		most := s.Int(s.graphMax("prefill"))
+		if most == 0 {
+			most = 2048
+		}
+		list = s.piecewiseTokens(most)
+	}
+	var before, after []int
+	for _, e := range list {
+		n, _ := e.(int)
+		before = append(before, n)
+		after = append(after, (n+7)/8*8)
+	}
+	slices.Sort(before)
+	slices.Sort(after)
+	after = slices.Compact(after)
+	if slices.Equal(before, after) || len(after) == 0 {
+		return
+	}
+	aligned := make([]any, len(after))
+	for i, n := range after {
+		aligned[i] = n
+	}
+	s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "DeepEP wants sizes divisible by 8", "moe_a2a_backend")
+	s.Set(s.graphList("prefill"), aligned)
+	s.Set(s.graphMax("prefill"), after[len(after)-1])
+	s.info("Breakable prefill CUDA graph with DeepEP requires bucket sizes divisible by 8; aligning %s -> %s.", pyInts(before), pyInts(after))
+}
+
+// pyInts prints numbers as Python prints a list.
+func pyInts(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ", ") }
+
+// graphRoles turns off what the role of a disaggregated server never runs.
+func (s *state) graphRoles() {
+	for _, r := range []struct{ mode, key string }{{"prefill", decodeGraph}, {"decode", prefillGraph}} {
+		if s.Is("disaggregation_mode", r.mode) && !s.locked[r.key] {
+			s.because("SGL-GRAPH-PD-001", byCoupling, "the server's role never runs it", "disaggregation_mode")
+			s.Set(r.key, "disabled")
+		}
+	}
 }
 
 // trtllmPrefill turns prefill graphs off for DeepSeek V3 with trtllm_mla, which
@@ -165,7 +262,7 @@ func (s *state) graphObject(settings map[string]any) {
 	object := map[string]any{}
 	for _, phase := range graphPhases {
 		keys := map[string]any{}
-		for _, key := range graphKeys {
+		for _, key := range s.graphKeysOf() {
 			keys[key] = s.Get(graphKey(phase, key))
 		}
 		object[phase] = keys

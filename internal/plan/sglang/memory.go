@@ -105,7 +105,7 @@ func (s *state) graphSizes() error {
 			s.prefillCaps(most)
 		}
 	}
-	if n := s.Int("context_length"); s.since(r0515) && !s.Nil("context_length") && n < s.Int(most) {
+	if n := s.Int("context_length"); s.r == r0515 && !s.Nil("context_length") && n < s.Int(most) {
 		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "no graph is longer than the context", "context_length")
 		s.Set(most, n)
 	}
@@ -192,6 +192,11 @@ func (s *state) piecewiseTokens(limit int) []any {
 // memFraction is the share of GPU memory for weights and KV cache: what
 // activations, graphs and parallelism do not need.
 func (s *state) memFraction() error {
+	if s.since(r0518) {
+		if planned, err := s.sizedLater(); planned || err != nil {
+			return err
+		}
+	}
 	graph := s.Float(s.graphMax("decode"))
 	reserved := 512 + float64(max(s.activationTokens(), 2048))*1.5
 	// Later releases know that a prefill server captures no decoding.
@@ -226,10 +231,41 @@ func (s *state) memFraction() error {
 	if err != nil {
 		return err
 	}
-	if m.multimodal && !(s.since(r0509) && s.Bool("language_only")) {
+	s.visionRoom(m)
+	return nil
+}
+
+// visionRoom leaves room for a vision tower that runs on this server.
+func (s *state) visionRoom(m *modelConfig) {
+	later := s.since(r0518) && (s.Bool("language_model_only") || s.Is("disaggregation_mode", "decode"))
+	if m.multimodal && !(s.since(r0509) && s.Bool("language_only")) && !later {
 		s.visionMemory(m)
 	}
-	return nil
+}
+
+// sizedLater says whether the KV cache is sized after the graphs are captured,
+// which needs less room (post_capture_kv_sizing_planned).
+func (s *state) sizedLater() (bool, error) {
+	m, err := s.modelConfig()
+	if err != nil {
+		return false, err
+	}
+	prefill, _ := s.Get(s.graphList("prefill")).([]any)
+	_, pool := s.Env("SGLANG_MOONCAKE_CUSTOM_MEM_POOL")
+	chunk := s.Int("chunked_prefill_size")
+	switch {
+	case !s.envSwitch("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", s.since(r0523)), s.gpu.hip, s.Int("dcp_size") > 1, m.mla,
+		s.Bool("prefill_only_disable_kv_cache"), s.Bool("enable_memory_saver"), pool,
+		!s.Is("disaggregation_mode", "prefill") && !s.captures(decodeGraph),
+		!s.Is("disaggregation_mode", "decode") && (!s.captures(prefillGraph) || chunk <= 0 || chunk > largest(prefill)),
+		m.arch == "DeepseekV4ForCausalLM":
+		return false, nil
+	}
+	reserved := 1536 + s.Float("tp_size")*s.Float("pp_size")/8*1024
+	s.because("SGL-MEM-FRACTION", byHardware, "the KV cache is sized after the graphs are captured", "tp_size")
+	s.Set("mem_fraction_static", round3((s.gpu.memoryMiB-reserved)/s.gpu.memoryMiB))
+	s.visionRoom(m)
+	return true, nil
 }
 
 // activationTokens are the tokens that a forward pass holds at once.
@@ -285,11 +321,15 @@ func (s *state) piecewiseMemory() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	deepep := 0.0
+	if s.since(r0518) && s.Is(prefillGraph, "breakable") && s.Is("moe_a2a_backend", "deepep") {
+		deepep = 1 << 10
+	}
 	if m.mla && s.since(r0510) {
-		return 1.5 * 1024, nil
+		return 1.5*1024 + deepep, nil
 	}
 	tokens, _ := s.Get(s.graphList("prefill")).([]any)
-	return float64(len(tokens)) * 8, nil
+	return float64(len(tokens))*8 + deepep, nil
 }
 
 // round3 is Python's round(x, 3): the decimal nearest to the exact value.

@@ -11,7 +11,7 @@ func pyInt(v any) string {
 }
 
 func (s *state) dataParallel() error {
-	if s.Int("dp_size") == 1 {
+	if s.Int("dp_size") == 1 && !s.Is("ep_join_mode", "scale") {
 		s.because("SGL-DP-ONE", byCoupling, "with one data-parallel rank there is nothing to share", "dp_size")
 		s.Set("enable_dp_attention", false)
 		s.Set("enable_dp_lm_head", false)
@@ -23,11 +23,58 @@ func (s *state) dataParallel() error {
 		if s.Int("tp_size")%dp != 0 {
 			return assertion("")
 		}
-		s.Set("chunked_prefill_size", floorDiv(s.Int("chunked_prefill_size"), dp))
-		s.warn("DP attention is enabled. The chunked prefill size is adjusted to %d to avoid MoE kernel issues. ", s.Int("chunked_prefill_size"))
+		before := s.Int("chunked_prefill_size")
+		s.Set("chunked_prefill_size", floorDiv(before, dp))
+		if s.since(r0518) {
+			s.warn("DP attention is enabled. chunked prefill size is adjusted from %d to %d.", before, s.Int("chunked_prefill_size"))
+			s.smallerPrefill()
+		} else {
+			s.warn("DP attention is enabled. The chunked prefill size is adjusted to %d to avoid MoE kernel issues. ", s.Int("chunked_prefill_size"))
+		}
+	}
+	if s.since(r0518) {
+		return s.lmHead()
 	}
 	if s.Bool("enable_dp_lm_head") && !s.Bool("enable_dp_attention") {
 		return assertion("Please enable dp attention when setting enable_dp_lm_head. ")
+	}
+	return nil
+}
+
+// smallerPrefill shrinks prefill graphs to the chunk of one rank.
+func (s *state) smallerPrefill() {
+	most, list := s.graphMax("prefill"), s.graphList("prefill")
+	chunk := s.Int("chunked_prefill_size")
+	if !s.captures(prefillGraph) || s.Nil(most) || s.Int(most) <= chunk || s.locked[most] {
+		return
+	}
+	s.because("SGL-GRAPH-PIECEWISE", byCoupling, "no graph is larger than the chunk of one rank", "enable_dp_attention", "dp_size")
+	s.Set(most, chunk)
+	if !s.locked[list] {
+		s.Set(list, s.piecewiseTokens(chunk))
+	}
+}
+
+// lmHead chooses how the output layer is split.
+func (s *state) lmHead() error {
+	dp, tp := s.Int("dp_size"), s.Int("tp_size")
+	if s.Nil("enable_tp_lm_head_all_to_all") {
+		s.because("SGL-DP-LMHEAD", byCoupling, "decode servers with one rank per request split the output layer", "disaggregation_mode", "enable_dp_attention", "dp_size")
+		s.Set("enable_tp_lm_head_all_to_all", s.Is("disaggregation_mode", "decode") && s.Bool("enable_dp_attention") && dp > 1 && tp == dp &&
+			s.Int("attn_cp_size") == 1 && !s.Bool("enable_dp_lm_head"))
+	}
+	switch {
+	case s.Bool("enable_dp_lm_head") && !s.Bool("enable_dp_attention"):
+		return assertion("Please enable dp attention when setting enable_dp_lm_head. ")
+	case !s.Bool("enable_tp_lm_head_all_to_all"):
+	case !s.Bool("enable_dp_attention"):
+		return assertion("Please enable dp attention when setting enable_tp_lm_head_all_to_all.")
+	case s.Bool("enable_dp_lm_head"):
+		return assertion("--enable-tp-lm-head-all-to-all uses a TP-sharded LM head and is incompatible with --enable-dp-lm-head.")
+	case tp != dp:
+		return assertion("--enable-tp-lm-head-all-to-all currently requires tp_size == dp_size, got tp_size=%d, dp_size=%d.", tp, dp)
+	case s.Int("attn_cp_size") != 1:
+		return assertion("--enable-tp-lm-head-all-to-all currently requires attn_cp_size == 1, got %d.", s.Int("attn_cp_size"))
 	}
 	return nil
 }
@@ -127,7 +174,11 @@ func (s *state) decodeContextParallel() error {
 	switch {
 	case s.Known("dcp_size") && n < 1:
 		return valueError("Decode context parallel size (--dcp-size / --decode-context-parallel-size) must be >= 1, but got dcp_size=%d.", n)
-	case n > 1 && s.gpu.cuda() && !s.Nil("speculative_algorithm"):
+	case s.since(r0518) && s.Is("dcp_comm_backend", "a2a", "fi_a2a") && n <= 1:
+		return valueError("--dcp-comm-backend %s only affects the decode context-parallel attention reduction and therefore requires --dcp-size / --decode-context-parallel-size > 1, but got dcp_size=%d.", s.Str("dcp_comm_backend"), n)
+	case s.since(r0518) && s.Bool("dcp_replicate_q_proj") && n <= 1:
+		return valueError("--dcp-replicate-q-proj requires --dcp-size > 1.")
+	case !s.since(r0518) && n > 1 && s.gpu.cuda() && !s.Nil("speculative_algorithm"):
 		return valueError("Decode context parallel (--dcp-size / --decode-context-parallel-size > 1) on CUDA platform "+
 			"does not support any speculative algorithm, but got dcp_size=%d on a CUDA platform with speculative decoding enabled.", n)
 	}
@@ -141,7 +192,7 @@ func (s *state) contextChecks() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := s.Env("SGLANG_ENABLE_CP_V2"); !ok && m.arch == "Qwen3MoeForCausalLM" {
+	if _, ok := s.Env("SGLANG_ENABLE_CP_V2"); !ok && s.secondCP(m) {
 		s.SetEnv("SGLANG_ENABLE_CP_V2", "True")
 	}
 	switch {
@@ -153,4 +204,19 @@ func (s *state) contextChecks() error {
 			"(DeepSeek V3/R1, Kimi K2.5) or MHA/GQA-based models.")
 	}
 	return nil
+}
+
+// secondCPArchs have the second form of context parallel prefill by default
+// (CP_V2_DEFAULT_MODEL_CLASSES).
+var secondCPArchs = newRoster(joined{
+	r0515: "Qwen3MoeForCausalLM",
+	r0518: `DeepseekV32ForCausalLM GlmMoeDsaForCausalLM GptOssForCausalLM MiMoV2FlashForCausalLM MiMoV2ForCausalLM
+		DeepseekV3ForCausalLM`,
+}, nil)
+
+func (s *state) secondCP(m *modelConfig) bool {
+	if !secondCPArchs.has(s.r, m.arch) {
+		return false
+	}
+	return !s.since(r0518) || !s.dsa(m) || s.Bool("enable_prefill_cp") && s.Is("cp_strategy", "interleave")
 }

@@ -1,9 +1,39 @@
 package sglang
 
-// piecewiseArchs have no prefill graphs (piecewise_cuda_graph_disabled_model_archs).
-var piecewiseArchs = map[string]bool{
-	"DeepseekV32ForCausalLM": true, "Qwen3NextForCausalLM": true, "GlmMoeDsaForCausalLM": true,
-	"BailingMoeV2_5ForCausalLM": true, "LLaDAModelLM": true,
+// obstacle is something that keeps prefill from being captured.
+type obstacle struct {
+	when    bool
+	by, why string
+	coupled []string
+}
+
+// pieceObstacles keep prefill from being compiled and captured in pieces.
+func (s *state) pieceObstacles(m *modelConfig) []obstacle {
+	paths, _ := s.Get("lora_paths").([]any)
+	on := func(when bool, why string, coupled ...string) obstacle {
+		return obstacle{when, byCoupling, why, coupled}
+	}
+	return []obstacle{
+		{m.noPiecewise, byModel, "the architecture", nil},
+		on(!s.since(r0512) && !s.Nil("speculative_algorithm"), "speculation", "speculative_algorithm"),
+		on(s.Bool("debug_cuda_graph"), "graphs are debugged", "debug_cuda_graph"),
+		on(s.Bool("enable_dp_attention"), "data-parallel attention", "enable_dp_attention"),
+		on(s.Bool("enable_torch_compile"), "torch.compile", "enable_torch_compile"),
+		on(s.Int("pp_size") > 1, "pipeline stages", "pp_size"),
+		{s.gpu.hip, byHardware, "no NVIDIA GPU", nil},
+		on(!s.Is("moe_a2a_backend", "none"), "all-to-all of experts", "moe_a2a_backend"),
+		on(len(paths) > 0 || s.Bool("enable_lora"), "LoRA", "enable_lora"),
+		{m.multimodal && !m.piecewiseVision, byModel, "a multimodal model", nil},
+		{s.Is("load_format", "gguf") || s.Is("quantization", "gguf"), byCheckpoint, "GGUF", nil},
+		on(!s.Nil("dllm_algorithm"), "a diffusion language model", "dllm_algorithm"),
+		on(s.Float("cpu_offload_gb") > 0 || s.Bool("enable_hierarchical_cache"), "memory of the host", "cpu_offload_gb", "enable_hierarchical_cache"),
+		on(s.Bool("enable_deterministic_inference"), "deterministic inference", "enable_deterministic_inference"),
+		on(!s.Is("disaggregation_mode", "null"), "disaggregation", "disaggregation_mode"),
+		on(s.Bool("enable_symm_mem"), "symmetric memory", "enable_symm_mem"),
+		on(s.Bool("enable_eplb") || !s.Nil("expert_distribution_recorder_mode"), "recording of experts", "enable_eplb"),
+		on(s.Int("attn_cp_size") > 1, "context parallelism", "attn_cp_size"),
+		on(s.Bool("enable_dsa_prefill_context_parallel"), "context parallel prefill", "enable_dsa_prefill_context_parallel"),
+	}
 }
 
 // piecewiseOff turns prefill graphs off where something cannot be captured.
@@ -17,31 +47,12 @@ func (s *state) piecewiseOff() error {
 	if err != nil {
 		return err
 	}
-	off := func(when bool, by, why string, coupled ...string) {
-		if when {
-			s.because("", by, "prefill graphs are off: "+why, coupled...)
+	for _, o := range s.pieceObstacles(m) {
+		if o.when {
+			s.because("", o.by, "prefill graphs are off: "+o.why, o.coupled...)
 			s.Set("disable_piecewise_cuda_graph", true)
 		}
 	}
-	paths, _ := s.Get("lora_paths").([]any)
-	off(piecewiseArchs[m.arch] || s.dsa(m), byModel, "the architecture")
-	off(!s.since(r0512) && !s.Nil("speculative_algorithm"), byCoupling, "speculation", "speculative_algorithm")
-	off(s.Bool("debug_cuda_graph"), byCoupling, "graphs are debugged", "debug_cuda_graph")
-	off(s.Bool("enable_dp_attention"), byCoupling, "data-parallel attention", "enable_dp_attention")
-	off(s.Bool("enable_torch_compile"), byCoupling, "torch.compile", "enable_torch_compile")
-	off(s.Int("pp_size") > 1, byCoupling, "pipeline stages", "pp_size")
-	off(s.gpu.hip, byHardware, "no NVIDIA GPU")
-	off(!s.Is("moe_a2a_backend", "none"), byCoupling, "all-to-all of experts", "moe_a2a_backend")
-	off(len(paths) > 0 || s.Bool("enable_lora"), byCoupling, "LoRA", "enable_lora")
-	off(m.multimodal, byModel, "a multimodal model")
-	off(s.Is("load_format", "gguf") || s.Is("quantization", "gguf"), byCheckpoint, "GGUF")
-	off(!s.Nil("dllm_algorithm"), byCoupling, "a diffusion language model", "dllm_algorithm")
-	off(s.Float("cpu_offload_gb") > 0 || s.Bool("enable_hierarchical_cache"), byCoupling, "memory of the host", "cpu_offload_gb", "enable_hierarchical_cache")
-	off(s.Bool("enable_deterministic_inference"), byCoupling, "deterministic inference", "enable_deterministic_inference")
-	off(!s.Is("disaggregation_mode", "null"), byCoupling, "disaggregation", "disaggregation_mode")
-	off(s.Bool("enable_symm_mem"), byCoupling, "symmetric memory", "enable_symm_mem")
-	off(s.Bool("enable_eplb") || !s.Nil("expert_distribution_recorder_mode"), byCoupling, "recording of experts", "enable_eplb")
-	off(s.Int("attn_cp_size") > 1, byCoupling, "context parallelism", "attn_cp_size")
 	return nil
 }
 
@@ -51,7 +62,7 @@ func (s *state) linearAttention() error {
 	if decode == "" {
 		decode = s.Str("linear_attn_backend")
 	}
-	if s.since(r0512) && s.Nil("linear_attn_decode_backend") && s.gpu.sm100() && s.Is("mamba_ssm_dtype", "bfloat16") && (s.since(r0515) || s.Nil("speculative_algorithm")) {
+	if s.since(r0512) && s.Nil("linear_attn_decode_backend") && !s.Is("linear_attn_backend", "helion") && s.gpu.sm100() && s.Is("mamba_ssm_dtype", "bfloat16") && (s.since(r0515) || s.Nil("speculative_algorithm")) {
 		s.because("SGL-ATTN-LINEAR-001", byHardware, "SM100 decodes with flashinfer when the state is bfloat16", "mamba_ssm_dtype")
 		s.Set("linear_attn_decode_backend", "flashinfer")
 		s.info("SM100+ detected with mamba-ssm-dtype=bfloat16, defaulting --linear-attn-decode-backend to flashinfer.")
@@ -77,4 +88,45 @@ func pyRepr(v any) string {
 		return "'" + text + "'"
 	}
 	return pyInt(v)
+}
+
+// capabilities is what the kind of model forces at the end.
+func (s *state) capabilities() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	if prefix, ok := m.hf.Bool("prefix_lm"); m.modelType == "hrm_text" && (prefix || !ok) {
+		s.because("SGL-MODEL-PREFIX", byModel, "the prompt attends in both directions")
+		if !s.Is("attention_backend", nil, "triton") {
+			s.warn("Overriding --attention-backend '%s' -> 'triton': only the Triton backend supports HRM-Text's bidirectional prefix attention.", s.Str("attention_backend"))
+		}
+		s.Set("attention_backend", "triton")
+		s.Set("chunked_prefill_size", -1)
+		s.Set("disable_radix_cache", true)
+		s.Set("disable_cuda_graph", true)
+		s.noGraphs()
+		s.warn("HRM-Text (prefix_lm) detected: forcing --attention-backend triton, --chunked-prefill-size -1, --disable-radix-cache, and --disable-cuda-graph for correctness of the bidirectional prompt attention.")
+	}
+	if m.multimodal && wholePrompt[m.arch] {
+		s.because("SGL-CHUNK-MODEL-001", byModel, "the model's prompts cannot be split")
+		s.Set("chunked_prefill_size", -1)
+		s.info("Automatically turn off --chunked-prefill-size as it is not supported for %s", m.modelType)
+	}
+	return nil
+}
+
+// wholePrompt are multimodal architectures whose prompts cannot be split
+// (is_multimodal_chunked_prefill_supported).
+var wholePrompt = map[string]bool{
+	"Grok1VForCausalLM": true, "Grok1AForCausalLM": true, "LlavaLlamaForCausalLM": true,
+	"MllamaForConditionalGeneration": true, "CLIPModel": true,
+}
+
+// mxfp8KV checks an MXFP8 KV cache.
+func (s *state) mxfp8KV() error {
+	if s.Is("kv_cache_dtype", "mxfp8") && !s.gpu.blackwell() {
+		return valueError("--kv-cache-dtype mxfp8 requires an SM100+ (Blackwell) GPU for the block-scaled operands used by the FA4 MXFP8 attention path.")
+	}
+	return nil
 }

@@ -13,6 +13,8 @@ func resolveSteps() []step {
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.8 <0.5.15", (*state).loadBalance),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.12)", ">=0.5.12 <0.5.15", (*state).disaggregation),
 		at("SGL-NOKV", "_validate_prefill_only_disable_kv_cache_args (0.5.12)", ">=0.5.12 <0.5.15", (*state).noKVCache),
+		at("SGL-MOE-MEGA", "_handle_moe_runner_backend_alias (0.5.18)", ">=0.5.18", (*state).megaAlias),
+		at("SGL-HICACHE-RATIO", "_handle_hicache_ratio_default (0.5.18)", ">=0.5.18", (*state).hicacheRatio),
 		at("SGL-SSL", "_handle_ssl_validation (0.5.10)", ">=0.5.10", (*state).ssl),
 		at("SGL-PARSER", "_handle_deprecated_args (0.5.9)", ">=0.5.6", (*state).deprecatedArgs),
 		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.8", (*state).prefillDelayer),
@@ -34,6 +36,7 @@ func resolveSteps() []step {
 		at("SGL-MAMBA", "_handle_mamba_backend (0.5.15)", ">=0.5.15", (*state).mambaBackend),
 		at("SGL-LINEAR", "_handle_linear_attn_backend (0.5.10)", ">=0.5.10", (*state).linearAttention),
 		at("SGL-KV-FP4", "_handle_kv4_compatibility (0.5.9)", ">=0.5.8", (*state).kv4),
+		at("SGL-KV-MXFP8", "_handle_mxfp8_kv_cache_compatibility (0.5.18)", ">=0.5.18", (*state).mxfp8KV),
 		at("SGL-PAGE-DEFAULT", "_handle_page_size (0.5.9)", "", (*state).pageSize),
 		at("SGL-MIS", "_handle_multi_item_scoring (0.5.12)", ">=0.5.12", (*state).multiItem),
 		at("SGL-NOKV-BACKEND", "_handle_prefill_only_disable_kv_cache (0.5.12)", ">=0.5.12", (*state).noKVBackend),
@@ -66,6 +69,7 @@ func resolveSteps() []step {
 		at("SGL-DLLM", "_handle_dllm_inference (0.5.9)", ">=0.5.8", (*state).diffusionLLM),
 		at("SGL-VALIDATE", "_handle_other_validations (0.5.9)", "", (*state).otherValidations),
 		at("SGL-MOE-ELASTIC", "_handle_elastic_ep (0.5.6)", ">=0.5.6 <0.5.8", (*state).elasticEP),
+		at("SGL-CAPABILITY", "_handle_model_capability_adjustments (0.5.18)", ">=0.5.18", (*state).capabilities),
 	}
 }
 
