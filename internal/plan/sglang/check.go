@@ -21,6 +21,8 @@ func (s *state) checkParallel() error {
 		return assertion("pp_max_micro_batch_size must be a positive integer or None (for auto-compute). Got: %d", s.Int("pp_max_micro_batch_size"))
 	case s.since(r0512) && s.Bool("disable_cuda_graph_padding") && s.Bool("enable_torch_compile"):
 		return assertion("--disable-cuda-graph-padding is incompatible with --enable-torch-compile. With padding disabled, every distinct batch size gets its own torch.compile")
+	case s.since(r0518) && pp > 1 && s.Bool("disable_overlap_schedule") && s.Nil("speculative_algorithm") && !s.Nil("min_free_slots_delay"):
+		return assertion("--min-free-slots-delay is not supported with pipeline parallelism: allocatable slots per microbatch are bounded by pp-max-micro-batch-size, so the threshold may never be reached")
 	case s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm")):
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding")
 	case !s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
@@ -125,6 +127,8 @@ func (s *state) checkScheduler() error {
 		return valueError("Please set --tokenizer-metrics-custom-labels-header when setting --tokenizer-metrics-allowed-custom-labels.")
 	case s.Bool("export_metrics_to_file") && s.Nil("export_metrics_to_file_dir"):
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
+	case s.Is("retraction_policy", "priority") && !s.Bool("enable_priority_scheduling"):
+		return valueError("--retraction-policy priority requires --enable-priority-scheduling")
 	case s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.Bool("enable_dp_attention"):
 		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), --enable-dp-attention is required (DeepSeek-V4 non-EP DP TBO path).")
 	case s.r == r0512 && s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):

@@ -7,6 +7,9 @@ import (
 
 // deterministicBackends attend the same way whatever the batch.
 func (s *state) deterministicBackends() []string {
+	if s.since(r0518) {
+		return []string{"ascend", "fa3", "fa4", "flashinfer", "triton"}
+	}
 	if s.since(r0515) {
 		return []string{"flashinfer", "fa3", "triton", "ascend"}
 	}
@@ -14,7 +17,12 @@ func (s *state) deterministicBackends() []string {
 }
 
 // deterministicRadix can reuse prefixes too.
-var deterministicRadix = []string{"fa3", "triton"}
+func (s *state) deterministicRadix() []string {
+	if s.since(r0518) {
+		return []string{"ascend", "fa3", "fa4", "triton"}
+	}
+	return []string{"fa3", "triton"}
+}
 
 var deepseekArchs = strings.Fields(`DeepseekV2ForCausalLM DeepseekV3ForCausalLM DeepseekV32ForCausalLM MistralLarge3ForCausalLM
 	PixtralForConditionalGeneration GlmMoeDsaForCausalLM`)
@@ -52,7 +60,8 @@ func (s *state) deterministic() error {
 	if err != nil {
 		return err
 	}
-	if err := s.deterministicAttention(slices.Contains(deepseekArchs, m.arch)); err != nil {
+	deepseek := slices.Contains(deepseekArchs, m.arch) || s.since(r0518) && m.arch == "Glm4MoeLiteForCausalLM"
+	if err := s.deterministicAttention(deepseek); err != nil {
 		return err
 	}
 	s.because("SGL-COMM-DETERMINISTIC-001", byCoupling, "the all-reduce is a tree", "enable_deterministic_inference", "tp_size")
@@ -63,6 +72,17 @@ func (s *state) deterministic() error {
 		}
 		s.SetEnv("NCCL_ALGO", "allreduce:tree")
 		s.Set("disable_custom_all_reduce", true)
+		if s.since(r0518) {
+			s.Set("enable_torch_symm_mem", false)
+			channels := "8"
+			if v, ok := s.Env("SGLANG_DETERMINISTIC_NCCL_NCHANNELS"); ok {
+				channels = v
+			}
+			s.SetEnv("NCCL_MIN_NCHANNELS", channels)
+			s.SetEnv("NCCL_MAX_NCHANNELS", channels)
+			s.warn("NCCL_ALGO is set to 'allreduce:tree', the NCCL channel count is pinned, and custom and symmetric-memory all reduce are disabled for deterministic inference when TP size > 1.")
+			return nil
+		}
 		s.warn("NCCL_ALGO is set to 'allreduce:tree' and custom all reduce is disabled for deterministic inference when TP size > 1.")
 	}
 	return nil
@@ -76,10 +96,18 @@ func (s *state) deterministicAttention(deepseek bool) error {
 	if !slices.Contains(s.deterministicBackends(), backend) {
 		return valueError("Currently only %s attention backends are supported for deterministic inference, but you explicitly specified '%s'.", pyList(s.deterministicBackends()), backend)
 	}
-	if deepseek && !slices.Contains([]string{"fa3", "triton"}, backend) {
-		return valueError("Currently only %s attention backends are supported for deterministic inference with DeepSeek models. But you're using %s.", pyList(deterministicRadix), backend)
+	if deepseek && !slices.Contains(s.deterministicRadix(), backend) {
+		models := "DeepSeek models"
+		if s.since(r0518) {
+			models = "absorbed-MLA models"
+		}
+		return valueError("Currently only %s attention backends are supported for deterministic inference with %s. But you're using %s.", pyList(s.deterministicRadix()), models, backend)
 	}
-	if !slices.Contains(deterministicRadix, backend) {
+	if deepseek && backend == "fa4" && !s.gpu.sm100() {
+		return valueError("Deterministic inference with absorbed-MLA models on the fa4 attention backend requires SM100/SM110: " +
+			"it runs absorbed MLA, whose qv argument flash_attn.cute only implements on those archs.")
+	}
+	if !slices.Contains(s.deterministicRadix(), backend) {
 		s.because("SGL-RADIX-DETERMINISTIC-001", byCoupling, "the backend's prefix reuse is not deterministic", "attention_backend", "enable_deterministic_inference")
 		s.Set("disable_radix_cache", true)
 		s.warn("Currently radix cache is not compatible with %s attention backend for deterministic inference. It will be supported in the future.", backend)

@@ -143,14 +143,17 @@ func (s *state) encoderDisaggregation() error {
 	case s.Bool("language_only") && len(urls) == 0:
 		return valueError("requires at least one encoder urls to be set via --encoder-urls")
 	}
-	if s.since(r0510) && (s.Bool("encoder_only") || s.Bool("language_only")) {
+	if s.since(r0510) && (s.Bool("encoder_only") || s.Bool("language_only")) || s.since(r0518) {
 		m, err := s.modelConfig()
 		if err != nil {
 			return err
 		}
+		if s.Is("encoder_transfer_backend", "auto") {
+			s.encoderTransfer(m)
+		}
 		more := s.since(r0512) && slices.Contains(strings.Fields(`Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration
 			InternS2PreviewForConditionalGeneration KimiVLForConditionalGeneration KimiK25ForConditionalGeneration`), m.arch)
-		if !encoderArchs[m.arch] && !more {
+		if (s.Bool("encoder_only") || s.Bool("language_only")) && !encoderArchs[m.arch] && !more {
 			return valueError("Model type %s is not supported for encoder disaggregation, only Qwen models are supported for now.", m.arch)
 		}
 	}
@@ -160,4 +163,18 @@ func (s *state) encoderDisaggregation() error {
 		s.warn("No IB devices specified for Mooncake backend, falling back to auto discovery.")
 	}
 	return nil
+}
+
+// encoderTransfer says how pictures' features reach the language model's
+// server.
+func (s *state) encoderTransfer(m *modelConfig) {
+	backend := "zmq_to_scheduler"
+	if m.arch == "KimiK3ForConditionalGeneration" && s.Int("tp_size") > 1 {
+		backend = "zmq_to_tokenizer"
+	}
+	s.because("SGL-ENCODER-TRANSFER", byModel, "the way of this architecture", "tp_size")
+	s.Set("encoder_transfer_backend", backend)
+	if s.Bool("encoder_only") || s.Bool("language_only") {
+		s.info("Encoder transfer backend auto-resolved to %s for %s at TP%d.", backend, m.arch, s.Int("tp_size"))
+	}
 }

@@ -249,6 +249,10 @@ func (s *state) gptOssMoE(mxfp4 bool) {
 		s.because("SGL-MOE-GPTOSS-001", byHardware, "SM100 has flashinfer's MXFP4 kernels")
 		s.Set("moe_runner_backend", "flashinfer_mxfp4")
 		s.warn("Detected SM100 and MXFP4 quantization format for GPT-OSS model, enabling FlashInfer MXFP4 MOE kernel.")
+	case s.since(r0518) && s.gpu.sm120() && mxfp4:
+		s.because("SGL-MOE-GPTOSS-005", byHardware, "SM120 has flashinfer's CUTLASS kernels for MXFP4")
+		s.Set("moe_runner_backend", "flashinfer_mxfp4")
+		s.warn("Detected SM120 and MXFP4 quantization format for GPT-OSS model, enabling FlashInfer CUTLASS MXFP4 MOE kernel.")
 	case s.since(r0515) && s.gpu.sm120() && mxfp4:
 		s.because("SGL-MOE-GPTOSS-005", byHardware, "flashinfer's MXFP4 kernels are for SM100 only")
 		s.Set("moe_runner_backend", "marlin")

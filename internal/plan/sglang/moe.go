@@ -1,6 +1,9 @@
 package sglang
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // moeKernel checks the kernels of the experts.
 func (s *state) moeKernel() error {
@@ -101,12 +104,31 @@ func (s *state) cuteDSL() error {
 // mxfp8 chooses the kernels of MXFP8 experts.
 func (s *state) mxfp8() {
 	s.because("SGL-MOE-MXFP8", byCoupling, "MXFP8 experts run with flashinfer_trtllm or cutlass", "quantization")
+	if s.since(r0518) {
+		s.mxfp8Later()
+		return
+	}
 	switch {
 	case s.Is("moe_runner_backend", "auto"):
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
 	case !s.Is("moe_runner_backend", "cutlass", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
 		s.warn("mxfp8 quantization supports only cutlass, flashinfer_trtllm, or flashinfer_trtllm_routed backends. Overriding '%s'.", s.Str("moe_runner_backend"))
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
+	}
+}
+
+func (s *state) mxfp8Later() {
+	allowed, runner := []string{"cutlass", "deep_gemm", "flashinfer_trtllm", "flashinfer_trtllm_routed"}, "flashinfer_trtllm"
+	if s.gpu.hip {
+		allowed, runner = append(allowed, "triton"), "triton"
+	}
+	asked := s.Str("moe_runner_backend")
+	switch {
+	case asked == "auto":
+		s.Set("moe_runner_backend", runner)
+	case !slices.Contains(allowed, asked):
+		s.warn("mxfp8 quantization supports only %s backends. Overriding '%s'.", strings.Join(allowed, ", "), asked)
+		s.Set("moe_runner_backend", runner)
 	}
 }
 
@@ -131,6 +153,9 @@ func (s *state) expertParallel(name string) {
 }
 
 func (s *state) a2aMoE() error {
+	if s.since(r0518) {
+		return s.a2aLater()
+	}
 	if s.since(r0512) {
 		s.a2aForced()
 	}
@@ -235,7 +260,9 @@ func (s *state) flashinferA2ALater() error {
 	if !s.Bool("enable_dp_attention") || s.Int("dp_size") != s.Int("tp_size") {
 		return assertion("Flashinfer MoE A2A is only supported with dp_size == tp_size and --enable-dp-attention")
 	}
-	s.expertParallel("Flashinfer MoE A2A")
+	if !s.since(r0518) {
+		s.expertParallel("Flashinfer MoE A2A")
+	}
 	if !s.Is("deepep_mode", "auto") {
 		s.warn("--deepep-mode is ignored for Flashinfer MoE A2A")
 	}
@@ -250,6 +277,99 @@ func (s *state) flashinferA2ALater() error {
 	return nil
 }
 
+// a2aLater is a2aMoE from 0.5.18 on.
+func (s *state) a2aLater() error {
+	if s.Bool("enable_waterfill") && !s.Is("moe_a2a_backend", "deepep", "megamoe") {
+		s.because("SGL-MOE-DEEPEP-001", byCoupling, "Waterfill is a part of DeepEP and Mega MoE", "enable_waterfill")
+		s.Set("moe_a2a_backend", "deepep")
+		s.warn("moe_a2a_backend is overridden to 'deepep' because Waterfill requires the DeepEP or MegaMOE backend.")
+	}
+	backend := s.Str("moe_a2a_backend")
+	if s.Is("moe_a2a_backend", "megamoe", "deepep", "mooncake", "nixl", "ascend_fuseep", "flashinfer", "mori", "pplx") {
+		s.because("SGL-MOE-EP-001", byCoupling, "the all-to-all backend spreads the experts over all ranks", "moe_a2a_backend")
+		if ep, tp := s.Int("ep_size"), s.Int("tp_size"); ep != tp {
+			s.info("%s MoE is enabled. The expert parallel size is adjusted from %d to the tensor parallel size [%d].", backend, ep, tp)
+		}
+		s.Set("ep_size", s.Get("tp_size"))
+	}
+	if s.Bool("enable_waterfill") {
+		s.because("SGL-MOE-FUSION-002", byCoupling, "Waterfill sends shared experts with the others", "enable_waterfill")
+		if s.Bool("disable_shared_experts_fusion") {
+			s.Set("disable_shared_experts_fusion", false)
+			s.warn("disable_shared_experts_fusion is overridden to False because Waterfill requires shared expert fusion.")
+		}
+		s.Set("enforce_shared_experts_fusion", true)
+		s.info("Waterfill is enabled with moe_a2a_backend='%s'.", backend)
+	}
+	switch backend {
+	case "deepep":
+		return s.deepEPMode()
+	case "flashinfer":
+		return s.flashinferA2ALater()
+	case "mori":
+		s.because("SGL-MOE-MORI-001", byCoupling, "MoRI runs in normal mode", "moe_a2a_backend")
+		if s.Is("deepep_mode", "auto") {
+			s.Set("deepep_mode", "normal")
+			s.warn("auto set deepep_mode=`normal` for MORI EP")
+		}
+		if !s.Is("disaggregation_mode", "decode") && s.Int("chunked_prefill_size") > s.envInt("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 4096) {
+			return assertion("SGLANG_MORI_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 4096) must be >= the per-rank MoRI dispatch tokens (chunked_prefill_size by default)")
+		}
+	case "pplx":
+		return s.pplx()
+	}
+	return nil
+}
+
+// deepEPMode settles how DeepEP sends tokens.
+func (s *state) deepEPMode() error {
+	if s.Is("moe_runner_backend", "flashinfer_cutedsl") {
+		switch s.Str("deepep_mode") {
+		case "auto":
+			s.because("SGL-MOE-DEEPEP-002", byCoupling, "CuteDSL has no handler for DeepEP's normal mode", "moe_runner_backend")
+			s.Set("deepep_mode", "low_latency")
+			s.warn("Forcing --deepep-mode low_latency: flashinfer_cutedsl FP4 MoE has no DeepEP normal-dispatch handler, " +
+				"so deepep auto mode would crash during prefill. low_latency covers both prefill and decode.")
+		case "normal":
+			return valueError("flashinfer_cutedsl FP4 MoE only supports DeepEP low_latency dispatch (masked layout). " +
+				"DeepEP normal (prefill) dispatch has no CuteDSL FP4 handler. Pass --deepep-mode low_latency or auto.")
+		}
+	}
+	if s.Is("deepep_mode", "normal") {
+		s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "DeepEP's normal mode cannot be captured", "deepep_mode")
+		s.noGraphs()
+		s.warn("Cuda graph is disabled because deepep_mode=`normal`")
+	}
+	return nil
+}
+
+// pplx checks the all-to-all of pplx-kernels.
+func (s *state) pplx() error {
+	s.because("SGL-MOE-PPLX", byCoupling, "pplx has a low-latency mode only", "moe_a2a_backend")
+	switch s.Str("deepep_mode") {
+	case "normal":
+		return valueError("moe_a2a_backend='pplx' only supports low-latency mode; set --deepep-mode to 'low_latency' or 'auto'.")
+	case "auto":
+		s.Set("deepep_mode", "low_latency")
+		s.warn("auto set deepep_mode=`low_latency` for PPLX EP")
+	}
+	if !s.Bool("enable_dp_attention") || s.Int("dp_size") < 2 {
+		return assertion("moe_a2a_backend='pplx' requires --enable-dp-attention with at least 2 DP groups (--dp-size >= 2).")
+	}
+	if !s.Is("moe_runner_backend", "deep_gemm", "auto") {
+		return assertion("moe_a2a_backend='pplx' is only supported with --moe-runner-backend deep_gemm (or auto).")
+	}
+	if s.Is("moe_runner_backend", "auto") {
+		s.Set("moe_runner_backend", "deep_gemm")
+		s.warn("auto set moe_runner_backend=`deep_gemm` for PPLX EP")
+	}
+	chunk := s.Int("chunked_prefill_size")
+	if chunk > 0 && !s.Is("disaggregation_mode", "decode") && max(chunk, s.Int(s.graphMax("decode"))) > s.envInt("SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK", 128) {
+		return assertion("SGLANG_PPLX_NUM_MAX_DISPATCH_TOKENS_PER_RANK (default 128) must be >= the per-rank pplx dispatch tokens (chunked_prefill_size, or the decode cuda-graph batch size)")
+	}
+	return nil
+}
+
 func (s *state) eplb() error {
 	if s.Bool("enable_eplb") && s.Nil("expert_distribution_recorder_mode") {
 		s.because("SGL-MOE-EPLB-001", byCoupling, "balancing needs statistics", "enable_eplb")
@@ -258,9 +378,16 @@ func (s *state) eplb() error {
 	}
 	if (s.Bool("enable_eplb") || !s.Is("init_expert_location", "trivial")) && s.Nil("ep_dispatch_algorithm") {
 		s.because("SGL-MOE-EPLB-002", byCoupling, "experts have places", "enable_eplb", "init_expert_location")
-		s.Set("ep_dispatch_algorithm", "static")
+		if s.since(r0518) && s.Is("moe_a2a_backend", "none") {
+			s.Set("ep_dispatch_algorithm", "dynamic")
+		} else {
+			s.Set("ep_dispatch_algorithm", "static")
+		}
 	}
-	if s.Bool("enable_eplb") && s.Int("ep_size") <= 1 {
+	if s.since(r0518) && s.Is("moe_a2a_backend", "none") && s.Is("ep_dispatch_algorithm", "static", "lp") {
+		return valueError("--ep-dispatch-algorithm %s picks a different physical replica per rank, which only holds up when an a2a backend routes each token to a single rank.", s.Str("ep_dispatch_algorithm"))
+	}
+	if s.Bool("enable_eplb") && s.Int("ep_size") <= 1 && !s.Is("ep_join_mode", "scale") {
 		return assertion("")
 	}
 	return nil
@@ -321,7 +448,7 @@ func (s *state) moeLater() error {
 	case "flashinfer_trtllm_routed":
 		s.noSharedFusion("SGL-MOE-FUSION-003", "FlashInfer TRTLLM routed MoE")
 	}
-	if s.envSwitch("SGLANG_CUTLASS_MOE", false) {
+	if s.envSwitch("SGLANG_CUTLASS_MOE", false) && !s.since(r0518) {
 		s.because("SGL-MOE-CUTLASS", byEnvironment, "SGLANG_CUTLASS_MOE")
 		s.warn("SGLANG_CUTLASS_MOE is deprecated, use --moe-runner-backend=cutlass and/or --speculative-moe-runner-backend=cutlass instead")
 		if !s.Is("quantization", "fp8", "mxfp8") {
@@ -351,6 +478,9 @@ func (s *state) quantRunner() error {
 		case s.Is("moe_runner_backend", "auto"):
 			s.because("SGL-MOE-RUNNER-001", byCoupling, "experts quantised while loading run with flashinfer_trtllm", "quantization")
 			s.Set("moe_runner_backend", "flashinfer_trtllm")
+		case s.since(r0518) && s.Is("moe_runner_backend", "flashinfer_cutedsl"):
+		case s.since(r0518) && !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
+			return valueError("--quantization nvfp4_online supports only --moe-runner-backend flashinfer_trtllm or flashinfer_trtllm_routed, or flashinfer_cutedsl.")
 		case !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
 			return valueError("--quantization nvfp4_online supports only --moe-runner-backend flashinfer_trtllm or flashinfer_trtllm_routed.")
 		}
@@ -380,20 +510,28 @@ func (s *state) checkRunner() error {
 		}
 	case "flashinfer_cutedsl":
 		switch {
-		case !s.Is("quantization", "modelopt_fp4"):
+		case s.since(r0518) && !s.Is("quantization", "modelopt_fp4", "modelopt_mixed", "nvfp4_online"):
+			return s.wrongQuantization("FlashInfer CuteDSL MOE", "currently supports only", "'modelopt_fp4', 'modelopt_mixed' (with NVFP4 MoE layers), 'nvfp4_online', or hybrid NVFP4 models")
+		case !s.since(r0518) && !s.Is("quantization", "modelopt_fp4"):
 			return s.wrongQuantization("FlashInfer CuteDSL MOE", "currently supports only", "'modelopt_fp4' or hybrid NVFP4 models")
 		case !parallel:
 			return assertion(sizes)
 		case !s.Is("moe_a2a_backend", "none", "deepep", "flashinfer"):
 			return assertion("flashinfer_cutedsl supports moe_a2a_backend='none', 'deepep', or 'flashinfer', got '%s'.", s.Str("moe_a2a_backend"))
+		case s.since(r0518) && s.Is("moe_a2a_backend", "deepep") && (s.Is("quantization", "nvfp4_online") || s.envSwitch("SGLANG_FLASHINFER_NVFP4_PER_TOKEN_ACTIVATION", false)):
+			return valueError("flashinfer_cutedsl per-token NVFP4 activation requires moe_a2a_backend='none' or 'flashinfer'.")
 		}
 	case "flashinfer_trtllm", "experimental_sgl_trtllm":
 		if !s.Is("quantization", "modelopt_fp4", "nvfp4_online", "fp8", "mxfp8", "modelopt_fp8", "modelopt_mixed", "compressed-tensors", nil) {
 			return s.wrongQuantization("FlashInfer TRTLLM MOE", "supports only", "'modelopt_fp4', 'nvfp4_online', 'fp8', 'modelopt_fp8', 'modelopt_mixed', 'compressed-tensors', or bfloat16 (None)")
 		}
 	case "flashinfer_trtllm_routed":
-		if !s.Is("quantization", "fp8", "mxfp8", "modelopt_fp4", "nvfp4_online", nil) {
-			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", "'fp8', 'mxfp8', 'modelopt_fp4', 'nvfp4_online', or bfloat16 (None)")
+		names := "'fp8', 'mxfp8', 'modelopt_fp4', 'nvfp4_online', or bfloat16 (None)"
+		if s.since(r0518) {
+			names = "'fp8', 'mxfp8', 'modelopt_fp4', 'modelopt_mixed', 'nvfp4_online', or bfloat16 (None)"
+		}
+		if !s.Is("quantization", "fp8", "mxfp8", "modelopt_fp4", "nvfp4_online", nil) && !(s.since(r0518) && s.Is("quantization", "modelopt_mixed")) {
+			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", names)
 		}
 	}
 	return nil
