@@ -88,6 +88,12 @@ func (s *state) prefillServer() error {
 			return assertion("Prefill server does not support 'fake' as the transfer backend")
 		}
 		switch {
+		case s.since(r0518):
+			if s.Int("dcp_size") > 1 {
+				s.because("SGL-DCP-PD", byCoupling, "decode context parallel on a prefill server", "dcp_size")
+				s.warn("DCP on a PD prefill server is supported when prefill and decode use the same DCP layout, " +
+					"but it usually adds communication overhead without improving prefill performance.")
+			}
 		case s.since(r0515):
 			s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
 			s.Set("disable_cuda_graph", true)

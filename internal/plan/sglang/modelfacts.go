@@ -62,6 +62,9 @@ func (s *state) modelConfig() (*modelConfig, error) {
 		return nil, err
 	}
 	s.launcher = m
+	if m.hybridSWA && s.since(r0518) {
+		s.info("Hybrid SWA model detected. architectures=%s", pyList(m.archs))
+	}
 	return m, nil
 }
 

@@ -302,6 +302,9 @@ func (s *state) a2aLater() error {
 		s.info("Waterfill is enabled with moe_a2a_backend='%s'.", backend)
 	}
 	switch backend {
+	case "ascend_tp":
+		s.because("SGL-MOE-ASCEND", byHardware, "a name of no all-to-all backend", "moe_a2a_backend")
+		s.Set("moe_a2a_backend", "none")
 	case "deepep":
 		return s.deepEPMode()
 	case "flashinfer":
