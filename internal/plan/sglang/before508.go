@@ -62,7 +62,7 @@ func (s *state) olderHicache() error {
 }
 
 // olderSparse is a model with DeepSeek Sparse Attention up to 0.5.6.
-func (s *state) olderSparse() error {
+func (s *state) olderSparse(m *modelConfig) error {
 	if s.attentionUnset() {
 		s.because("SGL-ATTN-DSA-001", byModel, "a model with sparse attention runs with its own backend")
 		s.Set("attention_backend", "nsa")
@@ -93,8 +93,7 @@ func (s *state) olderSparse() error {
 	if err := s.sparseKV(); err != nil {
 		return err
 	}
-	s.sparseBackends()
-	return nil
+	return s.sparseBackends(m)
 }
 
 // olderFusion turns flashinfer's fused all-reduce on for a model on one node

@@ -8,7 +8,7 @@ import (
 // deepseek is DeepSeek V3 and what shares its attention.
 func (s *state) deepseek(m *modelConfig) error {
 	if s.dsa(m) && !s.since(r0508) {
-		if err := s.olderSparse(); err != nil {
+		if err := s.olderSparse(m); err != nil {
 			return err
 		}
 	} else if s.dsa(m) {
