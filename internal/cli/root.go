@@ -40,6 +40,8 @@ func newRootCmd(w *World) *cobra.Command {
 		newEvalCmd(w, runEval),
 		newTraceCmd(w, runTrace),
 		newRulesCmd(w, rulesRuns{list: runRulesList, show: runRulesShow, test: runRulesTest}),
+		newTokenizeCmd(w, runTokenize),
+		newRenderCmd(w, runRender),
 		newVersionCmd(w, runVersion),
 	)
 	root.AddCommand(newTopicCmds()...)

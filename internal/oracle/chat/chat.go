@@ -97,7 +97,7 @@ func Load(folder fs.FS) (*Templates, error) {
 	file, err := read(folder, "chat_template.jinja")
 	switch {
 	case err == nil:
-		sources[defaultName] = string(file)
+		sources[Default] = string(file)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -107,10 +107,12 @@ func Load(folder fs.FS) (*Templates, error) {
 	return New(sources, specials(fields))
 }
 
-const (
-	defaultName = "default"
-	toolsName   = "tool_use"
-)
+// Default is the name of the template that serves every conversation for which
+// there is none of its own.
+const Default = "default"
+
+// toolsName is the template for conversations with tools, where there is one.
+const toolsName = "tool_use"
 
 // named reads chat_template: one text, or a list of {"name","template"}.
 func named(data json.RawMessage) (map[string]string, error) {
@@ -120,7 +122,7 @@ func named(data json.RawMessage) (map[string]string, error) {
 	}
 	var one string
 	if json.Unmarshal(data, &one) == nil {
-		sources[defaultName] = one
+		sources[Default] = one
 		return sources, nil
 	}
 	var list []struct{ Name, Template string }
@@ -217,7 +219,7 @@ func (t *Templates) Render(r Request) (string, error) {
 func (t *Templates) choose(r Request) (*jinja.Template, error) {
 	name := r.Template
 	if name == "" {
-		name = defaultName
+		name = Default
 		if len(r.Tools) > 0 && t.byName[toolsName] != nil {
 			name = toolsName
 		}

@@ -78,6 +78,15 @@ func (t *Tokenizer) Token(id int) (token string, ok bool) {
 	return t.tokens[id], true
 }
 
+// Raw returns the bytes that a token stands for, which need not be whole
+// characters; empty for an id that the vocabulary does not have.
+func (t *Tokenizer) Raw(id int) string {
+	if id < 0 || id >= len(t.pieces) {
+		return ""
+	}
+	return t.pieces[id].text
+}
+
 // ID returns the id of a token, spelled as in the vocabulary.
 func (t *Tokenizer) ID(token string) (id int, ok bool) {
 	id, ok = t.ids[token]
