@@ -37,7 +37,7 @@ func (s *state) checkParallel() error {
 		return assertion("moe_dense_tp_size only supports None, 1, or tp_size currently")
 	case !s.since(r0515) && !s.Is("moe_dense_tp_size", 1, nil):
 		return assertion("moe_dense_tp_size only support 1 and None currently")
-	case strings.Contains(s.Str("served_model_name"), ":"):
+	case s.since(r0506) && strings.Contains(s.Str("served_model_name"), ":"):
 		return assertion("served_model_name cannot contain a colon (':') character. "+
 			"The colon is reserved for the 'model:adapter' syntax used in LoRA adapter specification. "+
 			"Invalid value: '%s'", s.Str("served_model_name"))
@@ -68,14 +68,14 @@ func (s *state) checkChunks() error {
 		return assertion("enable_mixed_chunk is required for speculative decoding")
 	}
 	chunk, page := s.Int("chunked_prefill_size"), s.Int("page_size")
-	if chunk > 0 && !s.Is("disaggregation_mode", "decode") && page > 0 && chunk%page != 0 {
+	if chunk > 0 && (!s.since(r0506) || !s.Is("disaggregation_mode", "decode")) && page > 0 && chunk%page != 0 {
 		return assertion("chunked_prefill_size must be divisible by page_size")
 	}
 	return nil
 }
 
 func (s *state) checkMultiplexing() error {
-	if !s.Bool("enable_pdmux") {
+	if !s.Bool("enable_pdmux") || !s.since(r0506) {
 		return nil
 	}
 	switch {
@@ -112,6 +112,7 @@ func (s *state) checkScheduler() error {
 	switch {
 	case s.Int("tokenizer_worker_num") <= 0:
 		return assertion("Tokenizer worker num must >= 1")
+	case !s.since(r0506):
 	case s.Bool("enable_priority_scheduling") && !s.Is("schedule_policy", "fcfs", "lof"):
 		return assertion("To use priority scheduling, schedule_policy must be 'fcfs' or 'lof'. '%s' is not supported.", s.Str("schedule_policy"))
 	case !s.Nil("multi_item_scoring_delimiter") && !s.Bool("disable_radix_cache"):

@@ -114,7 +114,11 @@ func (s *state) prefillServer() error {
 	if large, small := max(a, b), min(a, b); small == 0 || large%small != 0 {
 		return assertion("Different tp size is supported only when one tp is multiple of the other. decode_tp=%d, prefill_tp=%d", b, a)
 	}
-	if !s.Bool("enable_piecewise_cuda_graph") {
+	if !s.since(r0506) {
+		s.because("SGL-GRAPH-PD-001", byCoupling, "a prefill server decodes nothing", "disaggregation_mode")
+		s.Set("disable_cuda_graph", true)
+		s.warn("Cuda graph is disabled for prefill server")
+	} else if !s.Bool("enable_piecewise_cuda_graph") {
 		s.prefillGraphsOff()
 	}
 	return nil

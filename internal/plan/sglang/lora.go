@@ -7,7 +7,11 @@ import (
 
 // loraModules are SUPPORTED_LORA_TARGET_MODULES.
 func (s *state) loraModules() []string {
-	return strings.Fields("q_proj k_proj v_proj o_proj gate_proj up_proj down_proj qkv_proj gate_up_proj embed_tokens lm_head")
+	list := strings.Fields("q_proj k_proj v_proj o_proj gate_proj up_proj down_proj qkv_proj gate_up_proj")
+	if s.since(r0506) {
+		list = append(list, "embed_tokens", "lm_head")
+	}
+	return list
 }
 
 // checkLoRA is check_lora_server_args.
@@ -33,7 +37,7 @@ func (s *state) checkLoRA() error {
 			return assertion("Enabling LoRA overlap loading requires pinning LoRA adapter weights in CPU memory, so --max-loaded-loras must be less than or equal to double --max-loras-per-batch: %d", limit)
 		}
 	}
-	if !s.Is("speculative_algorithm", "NGRAM", nil) {
+	if s.since(r0506) && !s.Is("speculative_algorithm", "NGRAM", nil) {
 		return valueError("Currently LoRA is only compatible with NGRAM speculative decoding.")
 	}
 	if s.Nil("lora_paths") {
@@ -69,7 +73,7 @@ func (s *state) loraTargets() error {
 		for _, n := range s.loraModules() {
 			set[n] = true
 		}
-		if s.Is("lora_backend", "csgmv") && !s.since(r0510) {
+		if s.Is("lora_backend", "csgmv") && s.since(r0506) && !s.since(r0510) {
 			line = "LoRA backend 'csgmv' does not yet support embedding or lm_head layers; " +
 				"dropping 'embed_tokens' and 'lm_head' from --lora-target-modules=all. " +
 				"To apply LoRA to these, use --lora-backend triton."

@@ -379,7 +379,7 @@ func (s *state) eplb() error {
 		s.Set("expert_distribution_recorder_mode", "stat")
 		s.warn("EPLB is enabled. The expert_distribution_recorder_mode is automatically set.")
 	}
-	if (s.Bool("enable_eplb") || !s.Is("init_expert_location", "trivial")) && s.Nil("ep_dispatch_algorithm") {
+	if (s.Bool("enable_eplb") || !s.Is("init_expert_location", "trivial") || !s.since(r0506)) && s.Nil("ep_dispatch_algorithm") {
 		s.because("SGL-MOE-EPLB-002", byCoupling, "experts have places", "enable_eplb", "init_expert_location")
 		if s.since(r0518) && s.Is("moe_a2a_backend", "none") {
 			s.Set("ep_dispatch_algorithm", "dynamic")

@@ -14,7 +14,9 @@ func (s *state) dataParallel() error {
 	if s.Int("dp_size") == 1 && !s.Is("ep_join_mode", "scale") {
 		s.because("SGL-DP-ONE", byCoupling, "with one data-parallel rank there is nothing to share", "dp_size")
 		s.Set("enable_dp_attention", false)
-		s.Set("enable_dp_lm_head", false)
+		if s.since(r0506) {
+			s.Set("enable_dp_lm_head", false)
+		}
 	}
 	if s.Bool("enable_dp_attention") {
 		dp := s.Int("dp_size")

@@ -2,13 +2,20 @@ package sglang
 
 const srcArgs = "sglang/srt/server_args.py "
 
-// at makes a step of ServerArgs.
+// at makes a step of ServerArgs. Without a range it is one of all releases
+// whose __post_init__ has methods, from 0.5.6 on.
 func at(id, method, when string, run func(*state) error) step {
+	if when == "" {
+		when = ">=0.5.6"
+	}
 	return step{ID: id, Versions: versions(when), Source: srcArgs + method, Run: run}
 }
 
-// resolveSteps is ServerArgs.__post_init__ in its order.
-func resolveSteps() []step {
+// resolveSteps is ServerArgs.__post_init__ of all releases.
+func resolveSteps() []step { return append(postInit502(), postInit()...) }
+
+// postInit is ServerArgs.__post_init__ in its order, from 0.5.6 on.
+func postInit() []step {
 	return []step{
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.8 <0.5.15", (*state).loadBalance),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.12)", ">=0.5.12 <0.5.15", (*state).disaggregation),
@@ -27,8 +34,8 @@ func resolveSteps() []step {
 		at("SGL-GRAPH-PIECEWISE-OFF", "_handle_piecewise_cuda_graph (0.5.10)", ">=0.5.10 <0.5.15", (*state).piecewiseOff),
 		at("SGL-MEM", "_handle_gpu_memory_settings (0.5.9)", "", (*state).gpuMemory),
 		{ID: "SGL-MODEL", Versions: versions(">=0.5.15"), Source: "sglang/srt/arg_groups/overrides.py (0.5.15)", Run: (*state).modelDeclared},
-		at("SGL-MODEL", "_handle_model_specific_adjustments (0.5.9)", "<0.5.15", (*state).modelSpecific),
-		at("SGL-HICACHE", "_handle_hicache (0.5.6)", "<0.5.8", (*state).olderHicache),
+		at("SGL-MODEL", "_handle_model_specific_adjustments (0.5.9)", ">=0.5.6 <0.5.15", (*state).modelSpecific),
+		at("SGL-HICACHE", "_handle_hicache (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderHicache),
 		at("SGL-SAMPLING", "_handle_sampling_backend (0.5.9)", "", (*state).samplingBackend),
 		at("SGL-DETERMINISTIC", "_handle_deterministic_inference (0.5.12)", ">=0.5.12", (*state).deterministic),
 		at("SGL-ATTN", "_handle_attention_backend_compatibility (0.5.9)", "", (*state).attention),
@@ -56,7 +63,7 @@ func resolveSteps() []step {
 		at("SGL-SPEC", "_handle_speculative_decoding (0.5.9)", "", (*state).speculative),
 		at("SGL-MOE-CUTEDSL", "_validate_cutedsl_a2a_token_budget (0.5.15)", ">=0.5.15", (*state).cuteDSLBudget),
 		at("SGL-LOAD", "_handle_load_format (0.5.9)", "", (*state).loadFormat),
-		at("SGL-PD", "_handle_pd_disaggregation (0.5.9)", "<0.5.12", (*state).disaggregation),
+		at("SGL-PD", "_handle_pd_disaggregation (0.5.9)", ">=0.5.6 <0.5.12", (*state).disaggregation),
 		at("SGL-ENCODER", "_handle_encoder_disaggregation (0.5.9)", ">=0.5.8", (*state).encoderDisaggregation),
 		at("SGL-TOKENIZER", "_handle_tokenizer_batching (0.5.9)", "", (*state).tokenizer),
 		at("SGL-ENV", "_handle_environment_variables (0.5.9)", "", (*state).environment),
@@ -76,6 +83,6 @@ func resolveSteps() []step {
 // checkSteps is ServerArgs.check_server_args in its order.
 func checkSteps() []step {
 	return []step{
-		at("SGL-CHECK", "check_server_args (0.5.9)", "", (*state).check),
+		at("SGL-CHECK", "check_server_args (0.5.9)", ">=0.5.2", (*state).check),
 	}
 }

@@ -344,6 +344,9 @@ func (s *state) specOverlapDefault() {
 }
 
 func (s *state) draftModel(m *modelConfig) {
+	if !s.since(r0506) && m.arch != "DeepseekV3ForCausalLM" && m.arch != "Glm4MoeForCausalLM" {
+		return
+	}
 	own := slices.Contains(ownDraft, m.arch) && (s.since(r0508) || m.arch != "Glm4MoeLiteForCausalLM" && m.arch != "GlmMoeDsaForCausalLM") || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM")
 	if !own {
 		return
@@ -351,7 +354,9 @@ func (s *state) draftModel(m *modelConfig) {
 	if s.Nil("speculative_draft_model_path") {
 		s.because("SGL-SPEC-DRAFT-002", byModel, "the model brings its draft layer")
 		s.Set("speculative_draft_model_path", s.Get("model_path"))
-		s.Set("speculative_draft_model_revision", s.Get("revision"))
+		if s.since(r0506) {
+			s.Set("speculative_draft_model_revision", s.Get("revision"))
+		}
 		return
 	}
 	if m.arch != "MistralLarge3ForCausalLM" && m.arch != "PixtralForConditionalGeneration" {
@@ -369,7 +374,8 @@ func (s *state) speculativeParams(m *modelConfig) {
 			steps, topk, tokens = 5, 4, 8
 		case "DeepseekV2ForCausalLM", "GptOssForCausalLM":
 		default:
-			if !s.since(r0508) && !slices.Contains(ownDraft, m.arch) {
+			older := !s.since(r0506) && m.arch != "DeepseekV3ForCausalLM"
+			if older || !s.since(r0508) && !slices.Contains(ownDraft, m.arch) {
 				steps, topk, tokens = 5, 4, 8
 			}
 		}
@@ -398,7 +404,7 @@ func (s *state) topkLimits() error {
 		}
 		return nil
 	}
-	if topk > 1 && s.Int("page_size") > 1 && !s.Is("attention_backend", "flashinfer", "fa3") {
+	if topk > 1 && s.Int("page_size") > 1 && !s.Is("attention_backend", "flashinfer") && (!s.since(r0506) || !s.Is("attention_backend", "fa3")) {
 		return valueError("speculative_eagle_topk > 1 with page_size > 1 is unstable and produces incorrect results for paged attention backends. This combination is only supported for the 'flashinfer' backend.")
 	}
 	return nil
