@@ -13,8 +13,8 @@
 //
 // A weight is the float32 that numfmt decodes: MulVec(dst, x)[i] has the bits of
 // Dot(row i, x), and a row of MulMat those of MulVec. The scalar code in this
-// package is normative; the assembly for AVX2 and AVX-512, chosen when the program
-// starts, must return its bits (NaN counts as equal to NaN, whatever its
+// package is normative; the assembly for AVX2, AVX-512 and NEON, chosen when the
+// program starts, must return its bits (NaN counts as equal to NaN, whatever its
 // payload), which a contract test checks.
 //
 // MulMatGGML is the named exception: it quantises the activations to eight bits as

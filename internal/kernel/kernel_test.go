@@ -318,3 +318,49 @@ func TestConstructorsRefuse(t *testing.T) {
 		}
 	}
 }
+
+// TestProductBits pins the bits of products, so that a machine, or a build for
+// another level of a processor, that computes otherwise fails.
+func TestProductBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 13))
+	plain := func(n int) []float32 { // numbers with all mantissa bits, near 1
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = math.Float32frombits(r.Uint32()&0x807fffff | (120+r.Uint32()%12)<<23)
+		}
+		return x
+	}
+	const rows, cols, n = 9, 544, 5
+	x := plain(n * cols)
+	bf16 := make([]byte, 2*rows*cols)
+	for i, v := range plain(rows * cols) {
+		binary.LittleEndian.PutUint16(bf16[2*i:], numfmt.EncodeBF16(v))
+	}
+	q4 := bytesOf(r, rows*cols/32*20)
+	for i := 0; i < len(q4); i += 20 {
+		binary.LittleEndian.PutUint16(q4[i:], 0x2000|uint16(q4[i]))
+		binary.LittleEndian.PutUint16(q4[i+2:], 0xb000|uint16(q4[i+2]))
+	}
+	h := uint64(14695981039346656037)
+	for _, m := range []*Matrix{
+		must(FromFloats(plain(rows*cols), rows, cols)),
+		must(Dense(numfmt.GGUFBF16, bf16, rows, cols)),
+		must(FP8(numfmt.E4M3FN, fp8Codes(r, numfmt.E4M3FN, rows*cols), rows, cols, Blocks128(plain(5)))),
+		must(NVFP4(bytesOf(r, rows*cols/2), fp8Codes(r, numfmt.E4M3FN, rows*cols/16), Global{Value: 0.0009}, rows, cols)),
+		must(Dense(numfmt.GGUFQ4_1, q4, rows, cols)),
+	} {
+		dst := make([]float32, n*rows)
+		m.MulMat(nil, dst, x, n)
+		for _, v := range dst {
+			h = (h ^ uint64(math.Float32bits(v))) * 1099511628211
+		}
+		m.MulMatGGML(nil, dst, x, n)
+		Softmax(dst)
+		for _, v := range dst {
+			h = (h ^ uint64(math.Float32bits(v))) * 1099511628211
+		}
+	}
+	if want := uint64(0x877adee6af9600ea); h != want {
+		t.Errorf("hash of results %#x, want %#x", h, want)
+	}
+}

@@ -1,7 +1,7 @@
 // Command gen writes the assembly of package kernel and the Go declarations that
-// go with it: lanes_amd64.s and lanes_amd64.go for AVX2 and AVX-512. Run it by go
-// generate in internal/kernel; a test fails when the files there are not what it
-// writes.
+// go with it: lanes_amd64.s and lanes_amd64.go for AVX2 and AVX-512,
+// lanes_arm64.s and lanes_arm64.go for NEON. Run it by go generate in
+// internal/kernel; a test fails when the files there are not what it writes.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 // files returns what is generated, by file name.
 func files() map[string][]byte {
 	out := map[string][]byte{}
-	for arch, build := range map[string]func(*unit){"amd64": amd64} {
+	for arch, build := range map[string]func(*unit){"amd64": amd64, "arm64": arm64} {
 		u := &unit{}
 		build(u)
 		out["lanes_"+arch+".s"] = u.assembly()
