@@ -14,6 +14,7 @@ import (
 	"shakedown/internal/knowledge"
 	"shakedown/internal/launch"
 	"shakedown/internal/ledger"
+	"shakedown/internal/planner"
 	"shakedown/internal/rewrite"
 )
 
@@ -47,8 +48,10 @@ func (r *run) judge(n int, l *launch.Launch) {
 		m.Launch = n
 		r.emit(m)
 	}
+	predicted := planner.Predict(l, r.commandOf(l))
 	for _, m := range book.Messages(true) {
 		m.Launch = n
+		predict(m, predicted)
 		r.emit(m)
 	}
 	for _, d := range l.Drifts() {
@@ -58,6 +61,18 @@ func (r *run) judge(n int, l *launch.Launch) {
 		m.Launch = n
 		r.emit(m)
 	}
+}
+
+// predict sets beside a setting what the engine's own rules give for it. A value
+// that differs is a sign of an unknown version or a patch; one that leaves the
+// choice open was printed before it was made.
+func predict(m *finding.SettingMsg, predicted map[string]string) {
+	v, ok := predicted[m.Name]
+	if !ok {
+		return
+	}
+	m.Predicted = v
+	m.Contradicts = !ledger.Open(m.Effective) && !ledger.Same(m.Effective, v)
 }
 
 // emit hands a message out, without the keys and passwords that a quoted line,

@@ -449,3 +449,47 @@ func TestFollowFinished(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestPredicted: with a known release, command, model and GPU the ledger says
+// what was predictable, and which value the release's own rules do not give.
+func TestPredicted(t *testing.T) {
+	const log = "$ python3 -m sglang.launch_server --model-path zai-org/GLM-5-FP8 --tp 8\n" +
+		"[2026-03-01 10:00:00] server_args=ServerArgs(model_path='zai-org/GLM-5-FP8', tp_size=8, kv_cache_dtype='bfloat16', page_size=64, attention_backend=None, nnodes=1, node_rank=0)\n" +
+		sglReady
+	settings := func(opt explain.Options) map[string]*finding.SettingMsg {
+		s, _ := run(t, opt)
+		out := map[string]*finding.SettingMsg{}
+		for _, m := range of[*finding.SettingMsg](s) {
+			out[m.Name] = m
+		}
+		return out
+	}
+	opt := one(log)
+	opt.Engine, opt.GPU = "sglang@0.5.10.post1", "8x B200"
+	got := settings(opt)
+	if m := got["kv_cache_dtype"]; m == nil || m.Predicted != "fp8_e4m3" || !m.Contradicts {
+		t.Errorf("kv_cache_dtype %+v", m)
+	}
+	if m := got["page_size"]; m == nil || m.Predicted != "64" || m.Contradicts {
+		t.Errorf("page_size %+v", m)
+	}
+	if m := got["attention_backend"]; m == nil || m.Contradicts {
+		t.Errorf("a value that was printed before it was chosen: %+v", m)
+	}
+	for name, change := range map[string]func(*explain.Options){
+		"no GPU":         func(o *explain.Options) { o.GPU = "" },
+		"an unknown GPU": func(o *explain.Options) { o.GPU = "8x Heron" },
+		"a near release": func(o *explain.Options) { o.Engine = "sglang@0.5.11" },
+		"an unknown model": func(o *explain.Options) {
+			*o = one(strings.ReplaceAll(log, "GLM-5-FP8", "Orca-9"))
+			o.Engine, o.GPU = "sglang@0.5.10.post1", "8x B200"
+		},
+	} {
+		opt := one(log)
+		opt.Engine, opt.GPU = "sglang@0.5.10.post1", "8x B200"
+		change(&opt)
+		if m := settings(opt)["kv_cache_dtype"]; m == nil || m.Predicted != "" || m.Contradicts {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}

@@ -200,7 +200,7 @@ func (q *question) flagOf(setting string) *flags.Flag {
 func (a *answer) entry(name string, value any, arg flags.Arg, choices []plan.Choice) *ledger.Entry {
 	e := &ledger.Entry{Name: name, Effective: repr(value), Known: true, Asked: finding.Asked{Known: true}, By: "default"}
 	for _, c := range slices.Backward(choices) {
-		ev := finding.Evidence{Kind: "engine", File: c.Source, Text: c.Line, Field: fmt.Sprintf("%s: %s -> %s", name, repr(c.From), repr(c.To)), Note: c.Because}
+		ev := finding.Evidence{Kind: "engine", File: c.Source, Text: c.Line, Field: fmt.Sprintf("%s: %s -> %s", name, repr(c.From), repr(c.To)), Note: strings.TrimSuffix(c.Because, ".")}
 		e.Because = append(e.Because, ev)
 	}
 	if _, effective := a.res.Effective[name]; !effective {

@@ -28,7 +28,7 @@ func (v *view) addSettings(ms []finding.SettingMsg, p places) {
 		s := newSetting(m, value, p)
 		v.Ledger = append(v.Ledger, s)
 		switch {
-		case m.Silent || slices.Contains(chosenFor, m.ChosenBy):
+		case m.Silent || m.Contradicts || slices.Contains(chosenFor, m.ChosenBy):
 			v.Chosen = append(v.Chosen, s)
 		case !m.Asked.Known && (source[m.Name] || m.Choice != ""):
 			s.Because = strings.Join(nonEmpty(s.Because, "asked for? this log can't tell"), "; ")
@@ -44,7 +44,7 @@ func (v *view) addSettings(ms []finding.SettingMsg, p places) {
 // order puts silent replacements first, couplings next.
 func (s setting) order() int {
 	switch {
-	case s.Silent:
+	case s.Silent, s.Contradicts:
 		return 0
 	case s.By == "coupling":
 		return 1
@@ -54,16 +54,23 @@ func (s setting) order() int {
 
 func newSetting(m finding.SettingMsg, value map[string]string, p places) setting {
 	s := setting{
-		Name:      m.Name,
-		Asked:     asked(m.Asked),
-		Effective: m.Effective,
-		By:        m.ChosenBy,
-		Because:   because(m, value),
-		Silent:    m.Silent,
-		Choice:    m.Choice,
+		Name:        m.Name,
+		Asked:       asked(m.Asked),
+		Effective:   m.Effective,
+		By:          m.ChosenBy,
+		Because:     because(m, value),
+		Silent:      m.Silent,
+		Contradicts: m.Contradicts,
+		Choice:      m.Choice,
 	}
 	if len(m.Because) > 0 {
 		s.Pos, s.Quote = p.of(m.Because[0]), m.Because[0].Text
+	}
+	switch {
+	case m.Contradicts:
+		s.Because = strings.Join(nonEmpty(s.Because, "the rules of this release give "+m.Predicted+": another version, or a patch?"), "; ")
+	case m.Predicted != "" && slices.Contains(chosenFor, m.ChosenBy):
+		s.Because = strings.Join(nonEmpty(s.Because, "predictable before the launch"), "; ")
 	}
 	s.Sentence = sentence(s)
 	return s

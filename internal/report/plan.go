@@ -39,7 +39,7 @@ type override struct {
 // matters says whether a short report shows it: lists of batch sizes and
 // settings of features that most launches do not use are for the full one.
 func matters(m finding.SettingMsg) bool {
-	return m.Silent || worthOf(m.Name) < len(worth) && !strings.HasSuffix(m.Name, "_graph_bs") && !strings.HasSuffix(m.Name, "_graph_tokens") && !strings.HasSuffix(m.Name, "_sizes")
+	return m.Silent || worthOf(m.Name) < len(worth) && !strings.HasSuffix(m.Name, "_graph_bs") && !strings.HasSuffix(m.Name, "_graph_tokens") && !strings.HasSuffix(m.Name, "_sizes") && !strings.HasSuffix(m.Name, ".class")
 }
 
 // branch is a setting below the one that it follows from.
@@ -214,12 +214,12 @@ func whyChosen(m finding.SettingMsg, value map[string]string, nested bool) strin
 		parts = append(parts, "that is what "+asked(m.Asked)+" means here")
 	}
 	if len(m.Because) > 0 && m.Because[0].Note != "" {
-		parts = append(parts, m.Because[0].Note)
+		parts = append(parts, strings.TrimSuffix(m.Because[0].Note, "."))
 	}
 	if len(m.Coupled) > 0 && !nested {
 		from := make([]string, len(m.Coupled))
 		for i, c := range m.Coupled {
-			from[i] = strings.TrimSpace(c + " " + value[c])
+			from[i] = strings.TrimSpace(c + " " + strings.TrimPrefix(value[c], "None"))
 		}
 		parts = append(parts, "<- "+strings.Join(from, ", "))
 	} else if m.ChosenBy != "coupling" && m.ChosenBy != "" {

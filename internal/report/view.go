@@ -129,9 +129,11 @@ type setting struct {
 	Because   string // couplings with their values, or the choice's maker, in words
 	Sentence  string // value and reason
 	Silent    bool
-	Choice    string
-	Pos       string
-	Quote     string
+	// Contradicts says that the engine's own rules give another value.
+	Contradicts bool
+	Choice      string
+	Pos         string
+	Quote       string
 }
 
 // rankGroup is a set of ranks that came equally far.

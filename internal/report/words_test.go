@@ -275,3 +275,19 @@ func TestRedacted(t *testing.T) {
 		t.Error("a message was changed")
 	}
 }
+
+// TestPredictedWords: a value that the engine's own rules do not give stands
+// first and says so; one that they give says that it was predictable.
+func TestPredictedWords(t *testing.T) {
+	var v view
+	v.addSettings([]finding.SettingMsg{
+		{Name: "page_size", Effective: "64", ChosenBy: "model", Predicted: "64", Asked: finding.Asked{Known: true}},
+		{Name: "kv_cache_dtype", Effective: "bfloat16", ChosenBy: "user", Predicted: "fp8_e4m3", Contradicts: true, Asked: finding.Asked{Known: true}},
+	}, newPlaces(nil))
+	if len(v.Chosen) != 2 || v.Chosen[0].Name != "kv_cache_dtype" || !strings.Contains(v.Chosen[0].Sentence, "the rules of this release give fp8_e4m3") {
+		t.Errorf("%+v", v.Chosen)
+	}
+	if !strings.Contains(v.Chosen[1].Sentence, "predictable before the launch") {
+		t.Errorf("%+v", v.Chosen[1])
+	}
+}
