@@ -137,6 +137,16 @@ func (s *Settings) Print(level byte, text string) {
 	}
 }
 
+// Apart runs a part of a decision that is one of its own, such as reading the
+// model's configuration: the lines that it prints belong to no choice made
+// before it.
+func (s *Settings) Apart(part func()) {
+	now, open := s.now, s.open
+	s.open = len(s.Choices)
+	part()
+	s.now, s.open = now, open
+}
+
 // Env is a variable as the engine sees it now: what it set itself wins over
 // the environment of the launch.
 func (s *Settings) Env(name string) (string, bool) {

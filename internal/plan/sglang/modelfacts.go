@@ -57,7 +57,9 @@ func (s *state) modelConfig() (*modelConfig, error) {
 	if s.launcher != nil {
 		return s.launcher, nil
 	}
-	m, err := s.newModelConfig(modelOptions{model: s.model})
+	var m *modelConfig
+	var err error
+	s.Apart(func() { m, err = s.newModelConfig(modelOptions{model: s.model}) })
 	if err != nil {
 		return nil, err
 	}
