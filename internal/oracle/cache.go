@@ -10,9 +10,9 @@ import (
 
 // cache is what one layer remembers of the tokens that it has seen.
 type cache struct {
-	keys, values *lines // of all KV heads, or expanded from the latent
-	latent       *lines // latent and rotated key of MLA
-	index        *lines // keys of the indexer
+	keys, values []*lines // of each KV head, or expanded from the latent
+	latent       *lines   // latent and rotated key of MLA
+	index        *lines   // keys of the indexer
 }
 
 // lines holds one vector per position, as an engine would read it back.
@@ -40,6 +40,15 @@ func (l *lines) put(start int, x []float32) {
 	}
 }
 
+// put stores vectors of several heads, side by side in x.
+func put(heads []*lines, start int, x []float32) {
+	w := heads[0].width
+	n := len(x) / (w * len(heads))
+	for h, l := range heads {
+		l.put(start, transposed(x, n, len(heads), h, w))
+	}
+}
+
 func (l *lines) row(pos int) []float32 { return l.data[pos*l.width:][:l.width] }
 
 // newCache makes the empty cache of a layer.
@@ -53,16 +62,20 @@ func (m *Model) newCache(l *layer) *cache {
 		return n
 	}
 	if a := l.gqa; a != nil {
-		c.keys = line(a.KVHeads*a.HeadDim, headStore(m.Num.KV))
-		c.values = line(a.KVHeads*a.HeadDim, headStore(m.Num.KV))
+		for range a.KVHeads {
+			c.keys = append(c.keys, line(a.HeadDim, headStore(m.Num.KV)))
+			c.values = append(c.values, line(a.HeadDim, headStore(m.Num.KV)))
+		}
 		return c
 	}
 	a := l.mla
 	c.latent = line(a.KVRank+a.Rope, m.latentStore(a.MLA))
 	if m.Num.MLA == numerics.Expanded {
 		// What is expanded comes from stored latents, so it has no form of its own.
-		c.keys = &lines{width: a.Heads * a.Nope, store: keep}
-		c.values = &lines{width: a.Heads * a.V, store: keep}
+		for range a.Heads {
+			c.keys = append(c.keys, &lines{width: a.Nope + a.Rope, store: keep})
+			c.values = append(c.values, &lines{width: a.V, store: keep})
+		}
 	}
 	if a.Indexer != nil {
 		c.index = line(a.Indexer.Dim, indexStore(m.Num.IndexKV, a.Indexer.Dim))

@@ -3,7 +3,6 @@ package oracle
 import (
 	"math"
 
-	"shakedown/internal/kernel"
 	"shakedown/internal/oracle/family"
 )
 
@@ -42,55 +41,16 @@ func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
 	st.turnHeads(k, a.KVHeads, a.HeadDim, 0, m.layout(false))
 	st.see("attn.q_rope", "", q)
 	st.see("attn.k_rope", "", k)
-	c.keys.put(st.start, k)
-	c.values.put(st.start, v)
-
-	d, group := a.HeadDim, a.Heads/a.KVHeads
-	out := make([]float32, st.n*a.Heads*d)
-	scale := float32(1 / math.Sqrt(float64(d)))
-	st.m.pool.Each(st.n*a.Heads, func(i int) {
-		t, h := i/a.Heads, i%a.Heads
-		pos := st.start + t
-		from := 0
-		if a.Window > 0 {
-			from = max(pos+1-a.Window, 0)
+	put(c.keys, st.start, k)
+	put(c.values, st.start, v)
+	out := st.heads(q, a.Heads, a.HeadDim, a.HeadDim, c.keys, c.values, float32(1/math.Sqrt(float64(a.HeadDim))), func(t int) reach {
+		if a.Window == 0 {
+			return reach{}
 		}
-		p := make([]float32, pos+1-from)
-		for j := range p {
-			p[j] = kernel.Dot(q[i*d:][:d], c.keys.row(from + j)[h/group*d:][:d])
-		}
-		m.attend(out[i*d:][:d], p, scale, func(j int) []float32 { return c.values.row(from + j)[h/group*d:][:d] })
+		return reach{from: max(st.start+t+1-a.Window, 0)}
 	})
 	st.see("attn.heads", "", out)
 	return st.mul("attn.o", a.o, out, st.n)
-}
-
-// attend turns raw scores into probabilities and sums the values with them.
-func (m *Model) attend(out, scores []float32, scale float32, value func(j int) []float32) {
-	m.round.eager.apply(scores)
-	for j := range scores {
-		scores[j] *= scale
-	}
-	m.round.eager.apply(scores)
-	// A fused kernel rounds the exponentials and divides behind the sum.
-	fused := m.round.eager == nil && m.round.act != nil
-	var sum float32 = 1
-	if fused {
-		sum = exponentials(scores)
-	} else {
-		kernel.Softmax(scores)
-	}
-	m.round.act.apply(scores)
-	clear(out)
-	for j, p := range scores {
-		kernel.AddScaled(out, value(j), p)
-	}
-	if fused {
-		for i := range out {
-			out[i] /= sum
-		}
-	}
-	m.round.act.apply(out)
 }
 
 // turnHeads rotates the elements from skip on of every head of every vector.
@@ -101,13 +61,4 @@ func (st *step) turnHeads(x []float32, heads, dim, skip int, interleave bool) {
 			st.rope.turn(x[t*w+h*dim+skip:][:dim-skip], st.start+t, interleave, st.m.round.eager, st.m.round.act)
 		}
 	})
-}
-
-// visible are the positions up to pos, the causal ones.
-func visible(pos int) []int {
-	all := make([]int, pos+1)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }

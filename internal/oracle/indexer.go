@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"shakedown/internal/kernel"
 	"shakedown/internal/oracle/family"
 	"shakedown/internal/oracle/numerics"
 )
@@ -83,19 +82,19 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 	selected := make([][]int, st.n)
 	scores := make([][]float32, st.n)
 	st.m.pool.Each(st.n, func(t int) {
-		s := make([]float32, st.start+t+1)
-		for pos := range s {
-			key := c.index.row(pos)
-			var sum float32
-			for h := range x.Heads {
-				d := max(kernel.Dot(q[(t*x.Heads+h)*x.Dim:][:x.Dim], key)*x.qScale, 0)
-				sum += float32(d * (w[t*x.Heads+h] * x.wScale))
+		n := st.start + t + 1
+		heads := make([]float32, x.Heads*n)
+		products(heads, c.index.data[:n*x.Dim], x.Dim, q[t*x.Heads*x.Dim:][:x.Heads*x.Dim])
+		s := make([]float32, n)
+		for h := range x.Heads {
+			weight := w[t*x.Heads+h] * x.wScale
+			for pos, d := range heads[h*n:][:n] {
+				s[pos] += float32(max(d*x.qScale, 0) * weight)
 			}
-			s[pos] = sum
 		}
 		scores[t] = s
 		selected[t] = visible(st.start + t)
-		if len(s) > x.TopK {
+		if n > x.TopK {
 			selected[t] = TopK(s, x.TopK)
 			slices.Sort(selected[t])
 		}

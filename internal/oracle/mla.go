@@ -87,13 +87,15 @@ func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
 		copy(low[t*a.KVRank:][:a.KVRank], stored[t*w:])
 	}
 	both := st.mul("attn.kv_b", a.kvb, low, st.n)
-	keys, values := make([]float32, 0, st.n*a.Heads*a.Nope), make([]float32, 0, st.n*a.Heads*a.V)
+	keys, values := make([]float32, 0, st.n*a.Heads*(a.Nope+a.Rope)), make([]float32, 0, st.n*a.Heads*a.V)
 	for i := range st.n * a.Heads {
 		head := both[i*(a.Nope+a.V):][:a.Nope+a.V]
-		keys, values = append(keys, head[:a.Nope]...), append(values, head[a.Nope:]...)
+		turned := stored[i/a.Heads*w+a.KVRank:][:a.Rope]
+		keys = append(append(keys, head[:a.Nope]...), turned...)
+		values = append(values, head[a.Nope:]...)
 	}
-	c.keys.put(st.start, keys)
-	c.values.put(st.start, values)
+	put(c.keys, st.start, keys)
+	put(c.values, st.start, values)
 }
 
 // choose finds out which positions each token attends to; st.selected stays nil
@@ -110,32 +112,17 @@ func (a *mla) choose(st *step, c *cache, x, low []float32) {
 	}
 }
 
-// positions are those that token t of the step attends to.
-func (a *mla) positions(st *step, t int) []int {
-	if a.Indexer == nil && !a.Shared {
-		return visible(st.start + t)
+// reach is what token t of the step attends to.
+func (a *mla) reach(st *step, t int) reach {
+	if st.selected == nil || len(st.selected[t]) == st.start+t+1 {
+		return reach{}
 	}
-	return st.selected[t]
+	return reach{list: st.selected[t]}
 }
 
 // expanded attends with keys and values per head.
 func (a *mla) expanded(st *step, c *cache, q []float32) []float32 {
-	w := a.Nope + a.Rope
-	out := make([]float32, st.n*a.Heads*a.V)
-	st.m.pool.Each(st.n*a.Heads, func(i int) {
-		t, h := i/a.Heads, i%a.Heads
-		at := a.positions(st, t)
-		p := make([]float32, len(at))
-		qh := q[i*w:][:w]
-		key := make([]float32, w)
-		for j, pos := range at {
-			copy(key, c.keys.row(pos)[h*a.Nope:][:a.Nope])
-			copy(key[a.Nope:], c.latent.row(pos)[a.KVRank:])
-			p[j] = kernel.Dot(qh, key)
-		}
-		st.m.attend(out[i*a.V:][:a.V], p, float32(a.Scale), func(j int) []float32 { return c.values.row(at[j])[h*a.V:][:a.V] })
-	})
-	return out
+	return st.heads(q, a.Heads, a.Nope+a.Rope, a.V, c.keys, c.values, float32(a.Scale), func(t int) reach { return a.reach(st, t) })
 }
 
 // absorbed attends to latents: the key half of kv_b_proj is multiplied into the
@@ -143,9 +130,7 @@ func (a *mla) expanded(st *step, c *cache, q []float32) []float32 {
 func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
 	m, w, lw := st.m, a.Nope+a.Rope, a.KVRank+a.Rope
 	query := make([]float32, st.n*a.Heads*lw) // latent query and rotated query
-	mixed := make([]float32, st.n*a.Heads*a.KVRank)
-	out := make([]float32, st.n*a.Heads*a.V)
-	st.m.pool.Each(a.Heads, func(h int) {
+	m.pool.Each(a.Heads, func(h int) {
 		row := make([]float32, a.KVRank)
 		for i := range a.Nope {
 			a.kvb.Row(h*(a.Nope+a.V)+i, row)
@@ -160,25 +145,42 @@ func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
 		}
 	})
 	st.see("attn.q_latent", a.kvb.name, query)
-	st.m.pool.Each(st.n*a.Heads, func(i int) {
-		at := a.positions(st, i/a.Heads)
-		p := make([]float32, len(at))
-		for j, pos := range at {
-			p[j] = kernel.Dot(query[i*lw:][:lw], c.latent.row(pos))
-		}
-		m.attend(mixed[i*a.KVRank:][:a.KVRank], p, float32(a.Scale), func(j int) []float32 { return c.latent.row(at[j])[:a.KVRank] })
-	})
+	mixed := a.mix(st, c, query)
 	st.see("attn.o_latent", "", mixed)
-	st.m.pool.Each(a.Heads, func(h int) {
-		row := make([]float32, a.KVRank)
-		for j := range a.V {
-			a.kvb.Row(h*(a.Nope+a.V)+a.Nope+j, row)
-			for t := range st.n {
-				i := t*a.Heads + h
-				out[i*a.V+j] = kernel.Dot(mixed[i*a.KVRank:][:a.KVRank], row)
-			}
+	out := make([]float32, st.n*a.Heads*a.V)
+	m.pool.Each(a.Heads, func(h int) {
+		values := a.kvb.Slice(h*(a.Nope+a.V)+a.Nope, (h+1)*(a.Nope+a.V))
+		y := make([]float32, st.n*a.V)
+		values.MulMat(nil, y, transposed(mixed, st.n, a.Heads, h, a.KVRank), st.n)
+		m.round.act.apply(y)
+		for t := range st.n {
+			copy(out[(t*a.Heads+h)*a.V:][:a.V], y[t*a.V:])
 		}
 	})
-	m.round.act.apply(out)
 	return out
+}
+
+// mix sums latents for every head of every token. All heads of a token see the
+// same latents; a few heads are taken at a time, so that one token has work for
+// several goroutines.
+func (a *mla) mix(st *step, c *cache, query []float32) []float32 {
+	lw := a.KVRank + a.Rope
+	mixed := make([]float32, st.n*a.Heads*a.KVRank)
+	const few = 8
+	parts := (a.Heads + few - 1) / few
+	st.m.pool.Each(st.n*parts, func(i int) {
+		t, h0 := i/parts, i%parts*few
+		heads := min(few, a.Heads-h0)
+		rows := c.latent.data[:(st.start+t+1)*lw]
+		if r := a.reach(st, t); r.list != nil {
+			rows = gather(c.latent, r.list)
+		}
+		n := len(rows) / lw
+		scores := make([]float32, heads*n)
+		products(scores, rows, lw, query[(t*a.Heads+h0)*lw:][:heads*lw])
+		for h := range heads {
+			st.m.attend(mixed[(t*a.Heads+h0+h)*a.KVRank:][:a.KVRank], scores[h*n:][:n], float32(a.Scale), rows, lw)
+		}
+	})
+	return mixed
 }

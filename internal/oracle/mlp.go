@@ -31,17 +31,20 @@ func (p *mlp) run(st *step, prefix string, x []float32, n int) []float32 {
 
 // gateUp replaces gate by silu(gate)·up.
 func (m *Model) gateUp(gate, up []float32) {
-	for i, g := range gate {
-		gate[i] = kernel.Silu(g)
-	}
-	m.round.eager.apply(gate)
-	for i, u := range up {
-		gate[i] *= u
-	}
-	m.round.act.apply(gate)
+	m.each(len(gate), func(from, to int) {
+		g, u := gate[from:to], up[from:to]
+		for i, v := range g {
+			g[i] = kernel.Silu(v)
+		}
+		m.round.eager.apply(g)
+		for i, v := range u {
+			g[i] *= v
+		}
+		m.round.act.apply(g)
+	})
 }
 
-// binds the experts of a layer, one by one or from the tensors that hold all.
+// experts binds the experts of a layer, one by one or from the tensors that hold all.
 func (b *binder) experts(prefix string, hidden int, m *family.MoE, fused bool) []*mlp {
 	gateUp, down := prefix+".gate_up_proj", prefix+".down_proj"
 	out := make([]*mlp, m.Experts)

@@ -117,8 +117,7 @@ func (l *layer) run(st *step, c *cache, x []float32) []float32 {
 	} else {
 		h = l.mla.run(st, c, h)
 	}
-	add(x, h)
-	m.round.act.apply(x)
+	m.addAll(x, h)
 	st.see("attn.residual", "", x)
 	h = st.norm("mlp.norm", l.postNorm, x, m.Spec.Eps)
 	if l.moe != nil {
@@ -126,8 +125,7 @@ func (l *layer) run(st *step, c *cache, x []float32) []float32 {
 	} else {
 		h = l.mlp.run(st, "mlp", h, st.n)
 	}
-	add(x, h)
-	m.round.act.apply(x)
+	m.addAll(x, h)
 	st.see("layer.out", "", x)
 	return x
 }

@@ -66,8 +66,7 @@ func (p *moe) run(st *step, x []float32) []float32 {
 	})
 	st.see("moe.routed", "", y)
 	if p.shared != nil && !st.m.Num.Has(numerics.FusedSharedCount) {
-		add(y, p.shared.run(st, "moe.shared", x, st.n))
-		st.m.round.act.apply(y)
+		st.m.addAll(y, p.shared.run(st, "moe.shared", x, st.n))
 		st.see("moe.out", "", y)
 	}
 	return y
@@ -216,23 +215,53 @@ func limitGroups(scores []float32, groups, keep int) []float32 {
 // TopK gives the numbers of the k largest values, largest first, the lower
 // number among equals. NaN counts as larger than everything, as in torch.topk.
 func TopK(x []float32, k int) []int {
+	k = min(k, len(x))
+	if k > fewBest {
+		return sortedTop(x, k)
+	}
+	best := make([]int, 0, k+1)
+	for i := range x {
+		if len(best) == k && (k == 0 || !before(x, i, best[k-1])) {
+			continue
+		}
+		at := len(best)
+		for at > 0 && before(x, i, best[at-1]) {
+			at--
+		}
+		best = slices.Insert(best, at, i)
+		best = best[:min(len(best), k)]
+	}
+	return best
+}
+
+// fewBest is up to how many of the best are found by one pass over all.
+const fewBest = 32
+
+func sortedTop(x []float32, k int) []int {
 	order := make([]int, len(x))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		va, vb := x[a], x[b]
-		switch {
-		case va == vb, va != va && vb != vb:
-			return a - b
-		case va != va, va > vb:
+		if before(x, a, b) {
 			return -1
-		case vb != vb, va < vb:
-			return 1
 		}
-		return 0
+		return 1
 	})
-	return order[:min(k, len(order))]
+	return order[:k]
+}
+
+// before says whether value a comes before value b: the larger one, NaN above
+// all, the lower number among equals. a and b differ.
+func before(x []float32, a, b int) bool {
+	va, vb := x[a], x[b]
+	switch {
+	case va != va:
+		return vb == vb || a < b
+	case vb != vb:
+		return false
+	}
+	return va > vb || va == vb && a < b
 }
 
 func add(y, x []float32) {

@@ -236,3 +236,23 @@ func TestTopK(t *testing.T) {
 		}
 	}
 }
+
+// TestTopKAgrees: one pass and sorting give the same for values with ties, NaN
+// and infinities.
+func TestTopKAgrees(t *testing.T) {
+	values := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0, 1, 1, 2, -3}
+	x := make([]float32, 100)
+	state := uint32(1)
+	for round := range 50 {
+		for i := range x {
+			state = state*1664525 + 1013904223
+			x[i] = values[state>>16%8]
+		}
+		long := oracle.TopK(x, len(x))
+		for _, k := range []int{0, 1, 7, 32} {
+			if got := oracle.TopK(x, k); !slices.Equal(got, long[:k]) {
+				t.Fatalf("round %d, k %d: %v, sorted %v", round, k, got, long[:k])
+			}
+		}
+	}
+}

@@ -81,13 +81,10 @@ func (m *Model) mul(l *linear, x []float32, n int) []float32 {
 	l.MulMat(m.pool, y, m.input(l, x, n), n)
 	if l.bias != nil {
 		for t := range n {
-			row := y[t*len(l.bias):][:len(l.bias)]
-			for i, b := range l.bias {
-				row[i] += b
-			}
+			add(y[t*len(l.bias):][:len(l.bias)], l.bias)
 		}
 	}
-	m.round.act.apply(y)
+	m.applyAll(m.round.act, y)
 	return y
 }
 

@@ -83,6 +83,7 @@ func TestSchemaIsComplete(t *testing.T) {
 		"memory": finding.MemoryMsg{}, "memory_item": finding.MemoryItem{},
 		"checkpoint": finding.CheckpointMsg{}, "weight_group": finding.WeightGroup{}, "kv_layout": finding.KVLayout{},
 		"tensor": finding.TensorMsg{}, "value_stats": finding.ValueStats{},
+		"eval": finding.EvalMsg{}, "trace": finding.TraceMsg{}, "trace-layer": finding.TraceLayerMsg{}, "place": finding.Place{}, "op_stat": finding.OpStat{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {

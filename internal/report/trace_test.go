@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"shakedown/internal/finding"
 )
 
@@ -36,6 +38,39 @@ func traceStream(against string, bad int) []finding.Message {
 		&finding.TraceLayerMsg{Layer: -1, Ops: []finding.OpStat{op(-1, "logits", -9, 12, 3, 1e-7)}},
 		sum,
 		&finding.EndMsg{},
+	}
+}
+
+// TestTraceSchema: traces and evaluations are what the schema says.
+func TestTraceSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := float32(math.NaN())
+	stream := append(traceStream("hf-bf16", 3), &finding.EvalMsg{
+		Tokens: []int{1}, Logits: finding.Numbers{1, nan}, Top: [][]finding.Ranked{{{ID: 1, Logprob: nan}}},
+		Selected: map[string][][]int{"0": {{0}}}, Router: map[string][][]int{"1": {{2, 3}}}, Drafts: []int{4},
+	})
+	for _, m := range stream {
+		line, err := finding.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%v\n%s", err, line)
+		}
+	}
+	wrong, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"message":"trace-layer","layer":0,"ops":[{"layer":0,"op":"x","values":1,"non_finite":0,"min":"nan","max":1,"rms":1,"diff":0,"max_diff":0}],"selected_differ":0,"routed_differ":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema.Validate(wrong) == nil {
+		t.Error("the schema accepts nan")
 	}
 }
 

@@ -127,6 +127,31 @@ func TestBothSpellingsOfRope(t *testing.T) {
 	}
 }
 
+// TestWindows: which layers of Qwen see a window only.
+func TestWindows(t *testing.T) {
+	base := map[string]any{"use_sliding_window": true, "sliding_window": 7, "max_window_layers": 1}
+	for _, tc := range []struct {
+		change map[string]any
+		want   []int
+	}{
+		{nil, []int{0, 7}},
+		{map[string]any{"layer_types": []string{"sliding_attention", "full_attention"}}, []int{7, 0}},
+		{map[string]any{"use_sliding_window": false}, []int{0, 0}},
+		{map[string]any{"sliding_window": nil}, []int{0, 0}},
+	} {
+		fields := maps.Clone(base)
+		maps.Copy(fields, tc.change)
+		config := oracletest.Config(t, oracletest.Configs["qwen2"], fields)
+		if fields["sliding_window"] == nil {
+			config = strings.Replace(config, "{", `{"sliding_window":null,`, 1)
+		}
+		s := mustRead(t, config)
+		if got := []int{s.Layers[0].GQA.Window, s.Layers[1].GQA.Window}; !slices.Equal(got, tc.want) {
+			t.Errorf("%v: windows %v, want %v", tc.change, got, tc.want)
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	llama := oracletest.Configs["llama"]
 	glm := oracletest.Configs["glm_moe_dsa"]

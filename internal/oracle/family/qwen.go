@@ -22,13 +22,13 @@ func qwen2(f *fields) *Spec {
 // 5.24, models/qwen3).
 func qwen3(f *fields) *Spec {
 	s := f.decoder(1e-6, 32768)
-	f.fill(s, f.qwen3Attention(s), false)
+	f.fill(s, f.qwen3Attention(s, 32, 128), false)
 	f.window(s)
 	return s
 }
 
-func (f *fields) qwen3Attention(s *Spec) *GQA {
-	a := f.gqa(s, 0, 128)
+func (f *fields) qwen3Attention(s *Spec, kvHeads, headDim int) *GQA {
+	a := f.gqa(s, kvHeads, headDim)
 	a.QKNorm = true
 	a.QKVBias = f.flag("attention_bias", false)
 	a.OBias = a.QKVBias
@@ -41,7 +41,7 @@ func (f *fields) qwen3Attention(s *Spec) *GQA {
 func qwen3Moe(f *fields) *Spec {
 	s := f.decoder(1e-6, 32768)
 	s.FusedMoE = true
-	f.fill(s, f.qwen3Attention(s), false)
+	f.fill(s, f.qwen3Attention(s, 4, 0), false)
 	m := &MoE{
 		Experts: f.width("num_experts", 128, maxExperts),
 		TopK:    f.width("num_experts_per_tok", 8, maxExperts),
@@ -65,16 +65,17 @@ func qwen3Moe(f *fields) *Spec {
 	return s
 }
 
-// window limits the layers from max_window_layers on to the sliding window, if
-// the config uses one.
+// window limits layers to the sliding window, if the config uses one: those that
+// layer_types names, else those from max_window_layers on.
 func (f *fields) window(s *Spec) {
 	if !f.flag("use_sliding_window", false) {
 		return
 	}
 	width := f.count("sliding_window", 4096, 1<<30)
 	from := f.count("max_window_layers", 28, maxLayers)
+	kinds := f.kinds("layer_types", len(s.Layers), "full_attention", "sliding_attention")
 	for i := range s.Layers {
-		if i >= from {
+		if kinds == nil && i >= from || kinds != nil && kinds[i] == "sliding_attention" {
 			a := *s.Layers[i].GQA
 			a.Window = width
 			s.Layers[i].GQA = &a
