@@ -190,8 +190,14 @@ func (s *state) laterAttention(m *modelConfig) error {
 		}
 	}
 	prefill, decode := s.attentionBackends()
-	switch {
-	case prefill == "trtllm_mha" && !s.gpu.sm100():
+	switch known := s.gpu.sm90() || s.gpu.blackwell(); {
+	case s.since(r0523) && prefill == "trtllm_mha" && !known:
+		return valueError("TRTLLM MHA backend for prefill requires Hopper (SM90), Blackwell (SM100), or SM120 GPUs. Please use a different prefill backend.")
+	case s.since(r0523) && prefill == "trtllm_mha" && s.gpu.sm120() && s.Is("kv_cache_dtype", "fp8_e4m3"):
+		return valueError("TRTLLM FMHAv2 prefill on SM120 does not support fp8_e4m3 KV cache or skip-softmax.")
+	case s.since(r0523) && prefill == "trtllm_mha" && !s.gpu.sm100() && s.Int("attn_cp_size") > 1:
+		return valueError("Prefill context parallelism with the TRTLLM MHA prefill backend requires SM100 (trtllm-gen context kernel): the SM90/SM120 fmha_v2 prefill path does not implement CP shard masking.")
+	case !s.since(r0523) && prefill == "trtllm_mha" && !s.gpu.sm100():
 		return valueError("TRTLLM MHA backend for prefill is only supported on Blackwell GPUs (SM100). Please use a different prefill backend.")
 	case decode == "trtllm_mha" && !(s.gpu.sm90() || s.gpu.blackwell()):
 		return valueError("TRTLLM MHA backend for decode is only supported on Hopper (SM90), Blackwell (SM100) and (SM120) GPUs. Please use a different decode backend.")
@@ -272,6 +278,9 @@ func (s *state) trtllmMLA() error {
 	if !s.since(r0508) && !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "auto") {
 		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, or auto.")
 	}
+	if s.since(r0523) && !s.Is("kv_cache_dtype", "fp8_e4m3", "bf16", "auto") {
+		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, bf16, or auto.")
+	}
 	if !s.Is("kv_cache_dtype", "fp8_e4m3", "fp4_e2m1", "bf16", "auto") {
 		return valueError("TensorRT-LLM MLA backend only supports kv-cache-dtype of fp8_e4m3, fp4_e2m1, bf16, or auto.")
 	}
@@ -292,6 +301,9 @@ func (s *state) tokenspeed() error {
 }
 
 func (s *state) dualChunk(m *modelConfig) error {
+	if s.since(r0523) {
+		return nil
+	}
 	if m.hf.Has("dual_chunk_attention_config") && !s.Is("attention_backend", "dual_chunk_flash_attn") {
 		return valueError("Dual chunk attention is enabled, but attention backend is set to %s. Please set it to 'dual_chunk_flash_attn'.", s.Str("attention_backend"))
 	}
@@ -332,6 +344,9 @@ func (s *state) kv4() error {
 	}
 	if m.mla && s.since(r0518) {
 		allowed = allowed[:3]
+	}
+	if m.mla && s.since(r0523) {
+		allowed = []string{"flashinfer", "trtllm_mla"}
 	}
 	if prefill == "fa4" {
 		what, name, have = "FA4 "+what, "decode_attention_backend", decode

@@ -27,7 +27,7 @@ func (s *state) checkParallel() error {
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding")
 	case !s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding, mixed chunked prefill.")
-	case s.Int("dp_size") > 1 && nodes != 1 && !s.Bool("enable_dp_attention"):
+	case s.Int("dp_size") > 1 && nodes != 1 && !s.dpAttention():
 		return assertion("multi-node data parallel is not supported unless dp attention!")
 	case s.Int("base_gpu_id") < 0:
 		return assertion("base_gpu_id must be non-negative")
@@ -130,7 +130,7 @@ func (s *state) checkScheduler() error {
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
 	case s.Is("retraction_policy", "priority") && !s.Bool("enable_priority_scheduling"):
 		return valueError("--retraction-policy priority requires --enable-priority-scheduling")
-	case s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.Bool("enable_dp_attention"):
+	case s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.dpAttention():
 		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), --enable-dp-attention is required (DeepSeek-V4 non-EP DP TBO path).")
 	case s.r == r0512 && s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):
 		return valueError("--enable-two-batch-overlap and --enforce-shared-experts-fusion cannot be used together.")

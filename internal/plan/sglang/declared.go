@@ -146,15 +146,15 @@ func (s *state) declareDeepseek(m *modelConfig) error {
 	}
 	s.because("SGL-DSA-CP-003", byCoupling, "context parallel prefill of MLA restricts these", "enable_prefill_cp")
 	s.warn("MLA prefill context parallel is still experimental. Verified on Hopper with the fa3 backend.")
-	s.Set("enable_dp_attention", true)
+	s.setAttnDP(max(1, s.Int(s.attnDP())))
 	s.Set("moe_dense_tp_size", 1)
 	s.Set("moe_a2a_backend", "deepep")
 	s.Set("ep_size", s.Get("tp_size"))
 	s.warn("For MLA CP, we have the following restrictions: moe_dense_tp_size == 1, moe_a2a_backend == deepep, ep_size == tp_size, batch_size == 1")
-	cp := floorDiv(s.Int("tp_size"), s.Int("dp_size"))
+	cp := floorDiv(s.Int("tp_size"), s.Int(s.attnDP()))
 	s.Set("attn_cp_size", cp)
-	s.warn("Enable Context Parallel opt for MLA, Setting dp_size == %d and attn_cp_size == %d, moe_dense_tp_size == 1, ep_size == %d, tp_size == %d, moe_a2a_backend deepep, cuda_graph_config[prefill].backend=disabled",
-		s.Int("dp_size"), cp, s.Int("ep_size"), s.Int("tp_size"))
+	s.warn("Enable Context Parallel opt for MLA, Setting %s == %d and attn_cp_size == %d, moe_dense_tp_size == 1, ep_size == %d, tp_size == %d, moe_a2a_backend deepep, cuda_graph_config[prefill].backend=disabled",
+		s.attnDP(), s.Int(s.attnDP()), cp, s.Int("ep_size"), s.Int("tp_size"))
 	return nil
 }
 
@@ -186,19 +186,30 @@ func (s *state) sparseCP() error {
 	s.because("SGL-DSA-CP-001", byCoupling, "context parallel prefill", "enable_prefill_cp")
 	s.warn("Context parallel feature is still under experiment. It has only been verified on Hopper platform.")
 	s.because("SGL-DSA-CP-002", byCoupling, "context parallel prefill restricts these", "enable_prefill_cp", "cp_strategy")
-	s.Set("enable_dp_attention", true)
-	s.Set("moe_dense_tp_size", 1)
+	s.setAttnDP(max(1, s.Int(s.attnDP())))
+	if !s.since(r0523) || s.Is("cp_strategy", "zigzag") {
+		s.Set("moe_dense_tp_size", 1)
+	}
 	if s.Is("cp_strategy", "zigzag") {
 		s.Set("moe_a2a_backend", "deepep")
 		s.Set("ep_size", s.Get("tp_size"))
 		s.warn("zigzag DSA CP requires moe_dense_tp_size=1, moe_a2a_backend=deepep, ep_size=tp_size, batch_size=1.")
-	} else if s.Int("dp_size") != 1 {
+	} else if s.Int("dp_size") != 1 && !s.since(r0523) {
 		return assertion("interleave DSA CP does not support DP attention.")
 	}
 	if s.Int("tp_size") > 8 {
 		return assertion("Context parallel only supports single machine (tp_size <= 8). Cross-machine CP has precision issues.")
 	}
-	cp := floorDiv(s.Int("tp_size"), s.Int("dp_size"))
+	cp := floorDiv(s.Int("tp_size"), s.Int(s.attnDP()))
+	if s.since(r0523) {
+		if s.Is("cp_strategy", "interleave") && s.Int("attn_cp_size") > 1 {
+			cp = s.Int("attn_cp_size")
+		}
+		s.Set("attn_cp_size", cp)
+		s.warn("Enabled DSA context parallel: strategy=%s, attn_dp_size=%d, moe_dense_tp_size=%s, ep_size=%d, tp_size=%d, attn_cp_size=%d, kv_cache_dtype=%s, moe_a2a_backend=%s",
+			pyNone(s.Str("cp_strategy")), s.Int("attn_dp_size"), pyInt(s.Get("moe_dense_tp_size")), s.Int("ep_size"), s.Int("tp_size"), cp, s.Str("kv_cache_dtype"), s.Str("moe_a2a_backend"))
+		return nil
+	}
 	s.Set("attn_cp_size", cp)
 	s.warn("Enabled DSA context parallel: strategy=%s, dp_size=%d, moe_dense_tp_size=1, ep_size=%d, tp_size=%d, attn_cp_size=%d, kv_cache_dtype=%s, moe_a2a_backend=%s, cuda_graph_config[prefill].backend=disabled",
 		pyNone(s.Str("cp_strategy")), s.Int("dp_size"), s.Int("ep_size"), s.Int("tp_size"), cp, s.Str("kv_cache_dtype"), s.Str("moe_a2a_backend"))
@@ -311,8 +322,42 @@ func (s *state) declareNemotronH(m *modelConfig) error {
 			s.Set("moe_runner_backend", "flashinfer_cutlass")
 		}
 	}
-	s.hybridAttention("flashinfer")
+	s.nemotronAttention()
 	return nil
+}
+
+// nemotronAttention is the attention backend of Nemotron-H.
+func (s *state) nemotronAttention() {
+	if !s.since(r0523) {
+		s.hybridAttention("flashinfer")
+		return
+	}
+	if !s.gpu.blackwell() || !s.attentionUnset() {
+		return
+	}
+	s.because("SGL-ATTN-HYBRID-001", byHardware, "the hybrid model's backend on Blackwell", "speculative_algorithm")
+	draft := func(backend string, algorithms ...any) {
+		if s.Nil("speculative_draft_attention_backend") && s.Is("speculative_algorithm", algorithms...) {
+			s.Set("speculative_draft_attention_backend", backend)
+		}
+	}
+	switch {
+	case s.Nil("speculative_algorithm") && s.gpu.sm100():
+		s.Set("attention_backend", "trtllm_mha")
+	case s.Nil("speculative_algorithm"):
+	case s.gpu.sm100() && s.Is("speculative_eagle_topk", nil, 1):
+		s.Set("attention_backend", "trtllm_mha")
+		if s.Nil("page_size") {
+			s.Set("page_size", 64)
+		}
+		if s.Is("mamba_radix_cache_strategy", "auto") {
+			s.Set("mamba_radix_cache_strategy", "extra_buffer")
+		}
+		draft("trtllm_mha", "EAGLE", "NEXTN", "DSPARK")
+	default:
+		s.Set("attention_backend", "triton")
+		draft("flashinfer", "EAGLE", "NEXTN", "DFLASH", "DSPARK")
+	}
 }
 
 // halfExperts says whether experts have FP4 weights and 16-bit activations.
@@ -337,7 +382,7 @@ func (s *state) halfExpertRunner(m *modelConfig) error {
 		s.Set("moe_runner_backend", "marlin")
 		s.info("Use marlin as MoE runner backend for %s with W4A16_NVFP4 MoE layers", m.arch)
 	}
-	s.hybridAttention("flashinfer")
+	s.nemotronAttention()
 	return nil
 }
 
@@ -395,7 +440,7 @@ func (s *state) checkDeclared(m *modelConfig) error {
 		return s.deepseekLater(m)
 	case arch == "GptOssForCausalLM":
 		return s.checkGptOss(prefill, decode)
-	case strings.HasPrefix(arch, "MiMoV2") && s.Bool("enable_hierarchical_cache") && !s.envSwitch("SGLANG_ENABLE_UNIFIED_RADIX_TREE", false):
+	case !s.since(r0523) && strings.HasPrefix(arch, "MiMoV2") && s.Bool("enable_hierarchical_cache") && !s.envSwitch("SGLANG_ENABLE_UNIFIED_RADIX_TREE", false):
 		return valueError("Hierarchical cache for MiMoV2 requires the unified radix tree. Set SGLANG_ENABLE_UNIFIED_RADIX_TREE=1 to enable --enable-hierarchical-cache for this model.")
 	case arch == "Llama4ForConditionalGeneration" || arch == "Llama4ForCausalLM":
 		if !slices.Contains([]string{"fa3", "aiter", "triton", "ascend", "trtllm_mha", "intel_xpu"}, backend) {
@@ -405,6 +450,9 @@ func (s *state) checkDeclared(m *modelConfig) error {
 		accepted, names := []string{"trtllm_mha", "triton", "ascend", "intel_xpu"}, "trtllm_mha, triton, or intel_xpu"
 		if s.since(r0518) {
 			accepted, names = append(accepted, "intel_amx"), "trtllm_mha, triton, ascend, intel_xpu, or intel_amx"
+		}
+		if s.since(r0523) {
+			accepted, names = append(accepted, "fa4", "aiter"), "trtllm_mha, triton, fa4, ascend, intel_xpu, intel_amx, or aiter"
 		}
 		if !slices.Contains(accepted, prefill) || !slices.Contains(accepted, decode) {
 			return assertion("Gemma4 only supports %s attention backend, got prefill=%s, decode=%s", names, pyNone(prefill), pyNone(decode))
@@ -419,7 +467,7 @@ func (s *state) checkDeclared(m *modelConfig) error {
 			return assertion("FlashInfer backend can significantly degrade the performance of Olmo3 models.")
 		}
 		s.info("Using %s as attention backend for %s.", backend, arch)
-	case strings.HasPrefix(arch, "NemotronH") && backend == "triton":
+	case !s.since(r0523) && strings.HasPrefix(arch, "NemotronH") && backend == "triton":
 		return assertion("NemotronHForCausalLM does not support triton attention backend,as the first layer might not be an attention layer")
 	case (arch == "Lfm2ForCausalLM" || arch == "Lfm2MoeForCausalLM" && s.since(r0518)) && backend == "triton":
 		return assertion("%s does not support triton attention backend, as the first layer might not be an attention layer", arch)
@@ -488,7 +536,10 @@ func (s *state) sparseLater(m *modelConfig) error {
 	if s.Bool("enable_prefill_cp") {
 		s.because("SGL-GRAPH-PREFILL-002", byCoupling, "context parallel prefill is not captured", "enable_prefill_cp")
 		s.Set(prefillGraph, "disabled")
-	} else if dp, tp := s.Int("dp_size"), s.Int("tp_size"); dp < tp {
+	} else if width := s.attentionTP(); s.since(r0523) && width > 1 {
+		s.because("SGL-DSA-TP-001", byCoupling, "attention weights are sharded", "tp_size", "attn_dp_size")
+		s.warn("DSA with TP mode is active, attn_dp_size=%d, tp_size=%d, attn_tp_size=%d, attention weights will be sharded across %d ranks.", s.Int("attn_dp_size"), s.Int("tp_size"), width, width)
+	} else if dp, tp := s.Int("dp_size"), s.Int("tp_size"); dp < tp && !s.since(r0523) {
 		s.because("SGL-DSA-TP-001", byCoupling, "attention weights are sharded", "tp_size", "dp_size")
 		s.warn("DSA with TP mode is active, dp_size=%d, tp_size=%d, attn_tp_size=%d, attention weights will be sharded across %d ranks.", dp, tp, tp, tp)
 	}
@@ -556,6 +607,9 @@ var mambaArchs = newRoster(joined{
 		NemotronHForCausalLM NemotronHPuzzleForCausalLM FalconH1ForCausalLM JetNemotronForCausalLM
 		JetVLMForConditionalGeneration Lfm2ForCausalLM ZayaForCausalLM`,
 	r0518: `KimiK3ForConditionalGeneration InternS2MobiusForConditionalGeneration Lfm2MoeForCausalLM`,
+	r0523: `BailingMoeV3ForCausalLM BailingMoeV3VLForConditionalGeneration Glm5NextForConditionalGeneration
+		MiniCPMV4_7ForConditionalGeneration NemotronH_Omni_Reasoning_V3 Qwen3_5ForCausalLM Qwen3_5MoeForCausalLM
+		Qwen4ExpForConditionalGeneration`,
 }, nil)
 
 // extraBufferArchs can keep a second state (_MAMBA_EXTRA_BUFFER_ARCHS).
@@ -564,6 +618,9 @@ var extraBufferArchs = newRoster(joined{
 		InternS2PreviewForConditionalGeneration MiniCPMV4_6ForConditionalGeneration BailingMoeV2_5ForCausalLM
 		FalconH1ForCausalLM GraniteMoeHybridForCausalLM NemotronHForCausalLM NemotronHPuzzleForCausalLM`,
 	r0518: `KimiLinearForCausalLM KimiK3ForConditionalGeneration`,
+	r0523: `BailingMoeV3ForCausalLM BailingMoeV3VLForConditionalGeneration Glm5NextForConditionalGeneration
+		InklingForConditionalGeneration InklingForConditionalGenerationMTP MiniCPMV4_7ForConditionalGeneration
+		NemotronH_Omni_Reasoning_V3 Qwen3_5ForCausalLM Qwen3_5MoeForCausalLM Qwen4ExpForConditionalGeneration`,
 }, nil)
 
 // keepsBuffer is enable_mamba_extra_buffer.
@@ -639,16 +696,21 @@ var fusionArchs = newRoster(joined{
 		InternS2PreviewForConditionalGeneration Qwen3_5ForConditionalGeneration NemotronHForCausalLM
 		NemotronHPuzzleForCausalLM`,
 	r0518: "DeepseekV4ForCausalLM",
+	r0523: "NemotronH_Omni_Reasoning_V3 Qwen4ExpForConditionalGeneration",
 }, nil)
 
 // fusionBackend turns flashinfer's fused all-reduce on where it is known to
 // help.
 func (s *state) fusionBackend(m *modelConfig) {
 	if s.Nil("flashinfer_allreduce_fusion_backend") && fusionArchs.has(s.r, m.arch) && (s.gpu.sm90() || s.gpu.sm100()) &&
-		s.Int("tp_size") > 1 && !s.Bool("enable_dp_attention") && (s.Int("nnodes") == 1 || s.gpu.sm100()) && s.Is("moe_a2a_backend", "none") {
+		s.Int("tp_size") > 1 && !s.dpAttention() && (s.Int("nnodes") == 1 || s.gpu.sm100()) && s.Is("moe_a2a_backend", "none") {
 		s.because("SGL-COMM-FUSION-001", byHardware, "SM90 and SM100 fuse the all-reduce of this architecture")
 		s.Set("flashinfer_allreduce_fusion_backend", "auto")
-		s.info("Auto-enabling FlashInfer AllReduce Fusion on SM90/SM10X for %s", m.arch)
+		if s.since(r0523) {
+			s.info("Auto-enabling FlashInfer AllReduce Fusion (auto) for %s", m.arch)
+		} else {
+			s.info("Auto-enabling FlashInfer AllReduce Fusion on SM90/SM10X for %s", m.arch)
+		}
 	}
 	if s.Bool("enforce_disable_flashinfer_allreduce_fusion") {
 		s.because("SGL-COMM-FUSION-003", byCoupling, "forced off", "enforce_disable_flashinfer_allreduce_fusion")

@@ -29,7 +29,7 @@ func (s *state) deepseek(m *modelConfig) error {
 
 // aiterFusion says that aiter fuses the all-reduce on one node.
 func (s *state) aiterFusion(arch string) {
-	if !s.Bool("enable_dp_attention") && s.Int("nnodes") == 1 {
+	if !s.dpAttention() && s.Int("nnodes") == 1 {
 		s.because("SGL-COMM-FUSION-002", byHardware, "AMD GPUs")
 		s.info("Enable Aiter AllReduce Fusion for %s", arch)
 	}
@@ -200,6 +200,8 @@ func (s *state) sparseBackends(m *modelConfig) error {
 		prefill, decode = "flashmla_kv", "flashmla_kv"
 	case s.Bool("enable_hisparse"):
 		decode = "flashmla_sparse"
+	case s.since(r0523) && s.gpu.hip:
+		prefill, decode = "triton", "triton"
 	case s.since(r0510) && s.gpu.hip && s.Nil(s.sparseSetting("prefill_backend")) && s.Nil(s.sparseSetting("decode_backend")):
 		prefill, decode = "tilelang", "tilelang"
 	case s.since(r0510) && fp8 && s.gpu.major >= 10:
@@ -226,7 +228,12 @@ func (s *state) sparseBackends(m *modelConfig) error {
 		s.warn("HiSparse enabled: using flashmla_sparse NSA backends (prefill=%s, decode=%s).", s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend")))
 		return nil
 	}
-	if tilelang := s.Is(s.sparseSetting("prefill_backend"), "tilelang") || s.Is(s.sparseSetting("decode_backend"), "tilelang"); s.since(r0518) && tilelang && s.gpu.cuda() && s.Is("kv_cache_dtype", "fp8_e4m3") {
+	if s.since(r0523) {
+		if err := s.sparseKernels(); err != nil {
+			return err
+		}
+	}
+	if tilelang := s.Is(s.sparseSetting("prefill_backend"), "tilelang") || s.Is(s.sparseSetting("decode_backend"), "tilelang"); s.r == r0518 && tilelang && s.gpu.cuda() && s.Is("kv_cache_dtype", "fp8_e4m3") {
 		return valueError("The tilelang DSA prefill/decode kernels only support an fp8_e4m3 KV cache on ROCm/HIP; on CUDA they require a bfloat16 KV cache. " +
 			"Use --kv-cache-dtype bfloat16 with the tilelang backend, or keep --kv-cache-dtype fp8_e4m3 and pick an fp8-capable DSA backend (flashmla_kv on Hopper, trtllm on Blackwell).")
 	}
@@ -372,4 +379,24 @@ func (s *state) sparseName() string {
 		return "DSA"
 	}
 	return "NSA"
+}
+
+// sparseKernels checks which kernels of sparse attention go together.
+func (s *state) sparseKernels() error {
+	prefill, decode := s.Str(s.sparseSetting("prefill_backend")), s.Str(s.sparseSetting("decode_backend"))
+	if !s.gpu.hip && (prefill == "triton" || decode == "triton") {
+		return valueError("The triton DSA backend is only supported on ROCm/HIP. Pick an alternative DSA backend for CUDA (flashmla_kv on Hopper, trtllm on Blackwell).")
+	}
+	if s.gpu.hip || !s.Is("kv_cache_dtype", "fp8_e4m3") || prefill != "tilelang" && decode != "tilelang" {
+		return nil
+	}
+	switch {
+	case prefill != decode:
+		return valueError("CUDA TileLang FP8 KV requires both DSA backends to be tilelang; raw and scaled FP8 KV layouts cannot be mixed.")
+	case s.Int("dcp_size") > 1:
+		return valueError("CUDA TileLang FP8 KV does not support --dcp-size > 1.")
+	case s.gpu.major*10+s.gpu.minor < 89:
+		return valueError("CUDA TileLang FP8 KV requires SM89 or newer.")
+	}
+	return nil
 }

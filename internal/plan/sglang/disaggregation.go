@@ -29,6 +29,10 @@ func (s *state) disaggregation() error {
 		}
 		s.because("SGL-RADIX-PD-002", byCoupling, "a decode server receives its KV cache and keeps no prefixes", "disaggregation_mode")
 		s.Set("disable_radix_cache", true)
+		if s.since(r0523) {
+			s.warn("Radix cache is disabled for decode server")
+			return nil
+		}
 		s.warn("KV cache is forced as chunk cache for decode server")
 		if !s.since(r0508) && s.Int("dp_size") > 1 && !s.Bool("prefill_round_robin_balance") {
 			return assertion("Prefill round robin balance is required when dp size > 1. Please make sure that the prefill instance is launched with `--load-balance-method round_robin`" +
@@ -74,7 +78,7 @@ func (s *state) decodeRadix() error {
 		return valueError(flag+"is incompatible with speculative decoding (--speculative-algorithm %s)", s.Str("speculative_algorithm"))
 	}
 	s.because("SGL-RADIX-PD-003", byCoupling, "the decode server keeps prefixes", "disaggregation_decode_enable_radix_cache")
-	if s.Bool("enable_dp_attention") {
+	if s.dpAttention() {
 		s.warn("EXPERIMENTAL: Decode radix cache with DP attention. Requires prefix-aware DP rank routing for optimal cache hits.")
 	}
 	s.Set("disable_radix_cache", false)

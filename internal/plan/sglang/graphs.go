@@ -21,7 +21,10 @@ var (
 
 // graphKeysOf are the keys of a phase that the release has.
 func (s *state) graphKeysOf() []string {
-	if s.since(r0518) {
+	switch {
+	case s.since(r0523):
+		return append(slices.Clip(graphKeys), "full_prefill_prefix_chunk_tokens", "max_context_size", "max_seq_len")
+	case s.since(r0518):
 		return append(slices.Clip(graphKeys), "full_prefill_prefix_chunk_tokens")
 	}
 	return graphKeys
@@ -39,6 +42,9 @@ func (s *state) graphs() error {
 	prefill := "breakable"
 	if s.gpu.hip {
 		prefill = "tc_piecewise"
+		if s.since(r0523) {
+			prefill = "disabled"
+		}
 	}
 	for _, phase := range graphPhases {
 		for _, key := range s.graphKeysOf() {
@@ -68,7 +74,11 @@ func (s *state) graphs() error {
 	}
 	if s.Is(prefillGraph, "full") {
 		s.because("SGL-GRAPH-PREFILL-001", byCoupling, "asked for", "cuda_graph_backend_prefill")
-		s.warn("cuda_graph_config[prefill].backend='full' is experimental. Use breakable or tc_piecewise for production workloads.")
+		if s.since(r0523) {
+			s.warn("cuda_graph_config[prefill].backend='full' is experimental. Use breakable for production workloads.")
+		} else {
+			s.warn("cuda_graph_config[prefill].backend='full' is experimental. Use breakable or tc_piecewise for production workloads.")
+		}
 	}
 	return nil
 }
@@ -124,7 +134,18 @@ func (s *state) prefillGraphs() error {
 	if err != nil {
 		return err
 	}
-	if s.since(r0518) && s.Is(prefillGraph, "breakable") && m.piecewiseVision && !m.breakableVision {
+	if s.since(r0523) {
+		if !s.Is(prefillGraph, "breakable") {
+			return nil
+		}
+		if s.Int("pp_size") > 1 {
+			s.because("SGL-GRAPH-PREFILL-002", byCoupling, "prefill of pipeline stages is captured only where asked for", "pp_size")
+			s.Set(prefillGraph, "disabled")
+			s.info("Disabling breakable prefill CUDA graph by default for pipeline parallelism. Set --cuda-graph-backend-prefill=breakable to opt in.")
+			return nil
+		}
+	}
+	if s.r == r0518 && s.Is(prefillGraph, "breakable") && m.piecewiseVision && !m.breakableVision {
 		if prefill, _ := s.attentionBackends(); prefill != "trtllm_mha" {
 			s.because("SGL-GRAPH-PREFILL-003", byModel, "prefill of this multimodal model is captured in compiled pieces")
 			s.Set(prefillGraph, "tc_piecewise")
@@ -148,7 +169,9 @@ func (s *state) prefillGraphs() error {
 		if o.when {
 			s.because("SGL-GRAPH-PREFILL-002", byCoupling, "prefill cannot be captured with "+o.why)
 			s.Set(prefillGraph, "disabled")
-			s.warn("Breakable CUDA graph is incompatible with %s; disabling prefill CUDA graph.", o.why)
+			if !o.silent {
+				s.warn("Breakable CUDA graph is incompatible with %s; disabling prefill CUDA graph.", o.why)
+			}
 			return nil
 		}
 	}
@@ -165,7 +188,7 @@ func (s *state) breakObstacles(m *modelConfig) []obstacle {
 		{when: s.Int("attn_cp_size") > 1, why: "context parallel (attn_cp_size > 1)"},
 		{when: len(paths) > 0 || s.Bool("enable_lora"), why: "LoRA"},
 		{when: !s.Is("moe_a2a_backend", "none"), why: "MoE A2A backend"},
-		{when: s.Bool("enable_dp_attention"), why: "DP attention"},
+		{when: s.dpAttention(), why: "DP attention"},
 		{when: m.multimodal, why: "multimodal model"},
 	}
 }
@@ -175,8 +198,9 @@ func (s *state) laterObstacles(m *modelConfig) []obstacle {
 	prefill, _ := s.attentionBackends()
 	zigzag := s.Bool("enable_prefill_cp") && s.Int("attn_cp_size") == s.Int("tp_size") && s.Is("cp_strategy", "zigzag") && prefill == "trtllm_mha"
 	return []obstacle{
+		{when: s.since(r0523) && kdaLayers(m) && m.arch != "Glm5NextForConditionalGeneration", why: "KDA hybrid linear attention"},
 		{when: m.arch == "DeepseekV4ForCausalLM", why: "DeepSeek-V4 (heavy capture-pool memory pressure)"},
-		{when: s.Int("attn_cp_size") > 1 && !zigzag, why: "context parallel (attn_cp_size > 1)"},
+		{when: s.Int("attn_cp_size") > 1 && !zigzag, why: "context parallel (attn_cp_size > 1)", silent: s.since(r0523)},
 		{when: s.Int("dcp_size") > 1, why: "decode context parallel (dcp_size > 1)"},
 		{when: s.Bool("enable_two_batch_overlap"), why: "two-batch overlap"},
 		{when: !s.Is("moe_a2a_backend", "none", "deepep", "megamoe", "flashinfer"), why: "unvalidated a2a backend"},
@@ -244,13 +268,16 @@ func (s *state) trtllmPrefill() error {
 	if s.locked[prefillGraph] || !s.captures(prefillGraph) || m.arch != "DeepseekV3ForCausalLM" || prefill != "trtllm_mla" {
 		return nil
 	}
-	backend := s.Str(prefillGraph)
+	backend, other := s.Str(prefillGraph), "tc_piecewise"
+	if s.since(r0523) {
+		other = "breakable"
+	}
 	s.because("SGL-GRAPH-PREFILL-004", byCoupling, "captured, trtllm_mla prefills with a slower kernel", "attention_backend")
 	s.Set(prefillGraph, "disabled")
 	s.warn("Disabling prefill CUDA graph (%s) by default for the DeepSeek-V3 arch on "+
 		"the trtllm_mla attention backend (a captured prefill graph forces a "+
 		"FlashAttention fallback that regresses prefill). Set the prefill cuda graph "+
-		"backend explicitly (e.g. --cuda-graph-backend-prefill tc_piecewise) to override.", backend)
+		"backend explicitly (e.g. --cuda-graph-backend-prefill %s) to override.", backend, other)
 	return nil
 }
 

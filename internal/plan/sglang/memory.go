@@ -26,6 +26,9 @@ var tiers = []tier{
 func (s *state) tier() tier {
 	for _, t := range tiers {
 		if s.gpu.memoryMiB < t.below {
+			if t.below == 35<<10 && s.since(r0523) {
+				return tier{t.below, 4096, 48, 160}
+			}
 			return t
 		}
 	}
@@ -55,6 +58,9 @@ func (s *state) gpuMemory() error {
 		n := t.graph
 		if s.Int("tp_size") >= 4 {
 			n = t.graphTP
+		}
+		if most := s.Int("max_running_requests"); s.since(r0523) && !s.Nil("max_running_requests") && n > most {
+			n = most
 		}
 		s.Set(graph, n)
 	}
@@ -94,12 +100,18 @@ func (s *state) graphSizes() error {
 		return err
 	}
 	if s.Nil(most) {
-		if m.mla {
+		if m.mla && s.since(r0523) {
+			s.because("SGL-GRAPH-PIECEWISE", byModel, "with multi-head latent attention prefill graphs go to 8192 tokens", "chunked_prefill_size")
+			s.Set(most, min(8192, s.Int("chunked_prefill_size")))
+		} else if m.mla {
 			s.because("SGL-GRAPH-PIECEWISE", byModel, "with multi-head latent attention prefill graphs go to 2048 tokens")
 			s.Set(most, 2048)
 		} else {
 			s.because("SGL-GRAPH-PIECEWISE", byCoupling, "prefill graphs go to the prefill chunk", "chunked_prefill_size")
 			s.Set(most, s.Get("chunked_prefill_size"))
+		}
+		if s.since(r0523) && s.Int("pp_size") > 1 && s.Is(prefillGraph, "breakable") && !s.locked[s.graphList("prefill")] {
+			s.Set(most, min(8192, s.Int(most)))
 		}
 		if s.since(r0510) {
 			s.prefillCaps(most)
@@ -206,10 +218,10 @@ func (s *state) memFraction() error {
 		reserved += graph * 2
 	}
 	reserved += s.Float("tp_size") * s.Float("pp_size") / 8 * 1024
-	if s.Bool("enable_dp_attention") && decodes {
-		reserved += graph * s.Float("dp_size") * 3
+	if s.dpAttention() && decodes {
+		reserved += graph * s.Float(s.attnDP()) * 3
 		if graph > 300 {
-			reserved += graph * s.Float("dp_size") * 1.5
+			reserved += graph * s.Float(s.attnDP()) * 1.5
 		}
 	}
 	graphs, err := s.piecewiseMemory()
@@ -254,7 +266,7 @@ func (s *state) sizedLater() (bool, error) {
 	_, pool := s.Env("SGLANG_MOONCAKE_CUSTOM_MEM_POOL")
 	chunk := s.Int("chunked_prefill_size")
 	switch {
-	case !s.envSwitch("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", s.since(r0523)), s.gpu.hip, s.Int("dcp_size") > 1, m.mla,
+	case !s.envSwitch("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING", false), s.gpu.hip, s.Int("dcp_size") > 1, m.mla,
 		s.Bool("prefill_only_disable_kv_cache"), s.Bool("enable_memory_saver"), pool,
 		!s.Is("disaggregation_mode", "prefill") && !s.captures(decodeGraph),
 		!s.Is("disaggregation_mode", "decode") && (!s.captures(prefillGraph) || chunk <= 0 || chunk > largest(prefill)),

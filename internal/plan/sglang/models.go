@@ -150,7 +150,7 @@ func (s *state) allreduceFusion(m *modelConfig) {
 		archs = append(archs, "DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM", "Qwen3NextForCausalLM", "InternS2PreviewForConditionalGeneration")
 	}
 	alone := s.since(r0510) && s.Int("tp_size") <= 1 || s.r == r0510 && s.Int("attn_cp_size") > 1
-	if !s.Bool("enable_flashinfer_allreduce_fusion") && slices.Contains(archs, m.arch) && !alone && (s.gpu.sm90() || s.gpu.sm100()) && !s.Bool("enable_dp_attention") &&
+	if !s.Bool("enable_flashinfer_allreduce_fusion") && slices.Contains(archs, m.arch) && !alone && (s.gpu.sm90() || s.gpu.sm100()) && !s.dpAttention() &&
 		s.Int("nnodes") == 1 && !h20 && s.Is("moe_a2a_backend", "none") {
 		s.because("SGL-COMM-FUSION-001", byHardware, "SM90 and SM100 fuse the all-reduce of this architecture on one node")
 		s.Set("enable_flashinfer_allreduce_fusion", true)

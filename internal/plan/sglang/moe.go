@@ -257,7 +257,7 @@ func (s *state) flashinferA2A() error {
 
 func (s *state) flashinferA2ALater() error {
 	s.noSharedFusion("SGL-MOE-FUSION-002", "Flashinfer MoE A2A")
-	if !s.Bool("enable_dp_attention") || s.Int("dp_size") != s.Int("tp_size") {
+	if !s.dpAttention() || s.Int("dp_size") != s.Int("tp_size") {
 		return assertion("Flashinfer MoE A2A is only supported with dp_size == tp_size and --enable-dp-attention")
 	}
 	if !s.since(r0518) {
@@ -356,7 +356,7 @@ func (s *state) pplx() error {
 		s.Set("deepep_mode", "low_latency")
 		s.warn("auto set deepep_mode=`low_latency` for PPLX EP")
 	}
-	if !s.Bool("enable_dp_attention") || s.Int("dp_size") < 2 {
+	if !s.dpAttention() || s.Int("dp_size") < 2 {
 		return assertion("moe_a2a_backend='pplx' requires --enable-dp-attention with at least 2 DP groups (--dp-size >= 2).")
 	}
 	if !s.Is("moe_runner_backend", "deep_gemm", "auto") {
@@ -494,7 +494,11 @@ func (s *state) quantRunner() error {
 	if s.Is("moe_runner_backend", "auto") && s.Is("quantization", "modelopt_fp4") && s.gpu.sm120() {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "flashinfer_trtllm's kernels are for SM100 only", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_cutlass")
-		s.info("Use flashinfer_cutlass as MoE runner backend on SM120 for modelopt_fp4 (trtllm-gen MoE kernels are SM100-only)")
+		which := "SM120"
+		if s.since(r0523) {
+			which = "SM110/SM120"
+		}
+		s.info("Use flashinfer_cutlass as MoE runner backend on %s for modelopt_fp4 (trtllm-gen MoE kernels are SM100-only)", which)
 	}
 	return nil
 }

@@ -10,16 +10,65 @@ func pyInt(v any) string {
 	return fmt.Sprint(v)
 }
 
+// dpAttention says whether attention is data-parallel.
+func (s *state) dpAttention() bool {
+	if s.since(r0523) {
+		return s.Int("attn_dp_size") > 1 || s.Is("ep_join_mode", "scale")
+	}
+	return s.Bool("enable_dp_attention")
+}
+
+// attnDP is the setting that says over how many ranks attention is
+// data-parallel.
+func (s *state) attnDP() string {
+	if s.since(r0523) {
+		return "attn_dp_size"
+	}
+	return "dp_size"
+}
+
+// setAttnDP makes attention data-parallel over that many ranks.
+func (s *state) setAttnDP(n int) {
+	if !s.since(r0523) {
+		s.Set("enable_dp_attention", true)
+		return
+	}
+	s.Set("attn_dp_size", n)
+	s.Set("dp_size", 1)
+}
+
+// oldDPAttention takes over the former switch of data-parallel attention.
+func (s *state) oldDPAttention() error {
+	if !s.Bool("enable_dp_attention") {
+		return nil
+	}
+	s.because("SGL-DP-NAMES", byDefault, "the switch has become a size of its own", "enable_dp_attention", "dp_size")
+	if s.Int("attn_dp_size") == 1 {
+		s.Set("attn_dp_size", s.Get("dp_size"))
+		s.Set("dp_size", 1)
+	}
+	s.Set("enable_dp_attention", false)
+	return nil
+}
+
 func (s *state) dataParallel() error {
-	if s.Int("dp_size") == 1 && !s.Is("ep_join_mode", "scale") {
-		s.because("SGL-DP-ONE", byCoupling, "with one data-parallel rank there is nothing to share", "dp_size")
+	if s.since(r0523) {
+		switch dp, attn := s.Int("dp_size"), s.Int("attn_dp_size"); {
+		case attn < 1:
+			return valueError("--attn-dp-size must be positive (got %d).", attn)
+		case attn > 1 && dp > 1:
+			return valueError("--dp-size %d with --attn-dp-size %d: data-parallel replicas combined with attention data parallelism are not supported.", dp, attn)
+		}
+	}
+	if s.Int("dp_size") == 1 && !s.Is("ep_join_mode", "scale") && !(s.since(r0523) && s.Int("attn_dp_size") > 1) {
+		s.because("SGL-DP-ONE", byCoupling, "with one data-parallel rank there is nothing to share", s.attnDP())
 		s.Set("enable_dp_attention", false)
 		if s.since(r0506) {
 			s.Set("enable_dp_lm_head", false)
 		}
 	}
-	if s.Bool("enable_dp_attention") {
-		dp := s.Int("dp_size")
+	if s.dpAttention() {
+		dp := s.Int(s.attnDP())
 		s.because("SGL-CHUNK-DP-001", byCoupling, "the ranks share one prefill chunk", "enable_dp_attention", "dp_size")
 		s.Set("schedule_conservativeness", s.Float("schedule_conservativeness")*0.3)
 		if s.Int("tp_size")%dp != 0 {
@@ -35,9 +84,13 @@ func (s *state) dataParallel() error {
 		}
 	}
 	if s.since(r0518) {
-		return s.lmHead()
+		if err := s.lmHead(); err != nil {
+			return err
+		}
+		s.graphBuffers()
+		return nil
 	}
-	if s.Bool("enable_dp_lm_head") && !s.Bool("enable_dp_attention") {
+	if s.Bool("enable_dp_lm_head") && !s.dpAttention() {
 		return assertion("Please enable dp attention when setting enable_dp_lm_head. ")
 	}
 	return nil
@@ -59,26 +112,45 @@ func (s *state) smallerPrefill() {
 
 // lmHead chooses how the output layer is split.
 func (s *state) lmHead() error {
-	dp, tp := s.Int("dp_size"), s.Int("tp_size")
+	dp, tp := s.Int(s.attnDP()), s.Int("tp_size")
 	if s.Nil("enable_tp_lm_head_all_to_all") {
 		s.because("SGL-DP-LMHEAD", byCoupling, "decode servers with one rank per request split the output layer", "disaggregation_mode", "enable_dp_attention", "dp_size")
-		s.Set("enable_tp_lm_head_all_to_all", s.Is("disaggregation_mode", "decode") && s.Bool("enable_dp_attention") && dp > 1 && tp == dp &&
+		s.Set("enable_tp_lm_head_all_to_all", s.Is("disaggregation_mode", "decode") && s.dpAttention() && dp > 1 && tp == dp &&
 			s.Int("attn_cp_size") == 1 && !s.Bool("enable_dp_lm_head"))
 	}
 	switch {
-	case s.Bool("enable_dp_lm_head") && !s.Bool("enable_dp_attention"):
+	case s.Bool("enable_dp_lm_head") && !s.dpAttention() && s.since(r0523):
+		return assertion("--enable-dp-lm-head requires attention DP (--attn-dp-size).")
+	case s.Bool("enable_dp_lm_head") && !s.dpAttention():
 		return assertion("Please enable dp attention when setting enable_dp_lm_head. ")
 	case !s.Bool("enable_tp_lm_head_all_to_all"):
-	case !s.Bool("enable_dp_attention"):
+	case !s.dpAttention() && s.since(r0523):
+		return assertion("--enable-tp-lm-head-all-to-all requires attention DP (--attn-dp-size).")
+	case !s.dpAttention():
 		return assertion("Please enable dp attention when setting enable_tp_lm_head_all_to_all.")
 	case s.Bool("enable_dp_lm_head"):
 		return assertion("--enable-tp-lm-head-all-to-all uses a TP-sharded LM head and is incompatible with --enable-dp-lm-head.")
 	case tp != dp:
-		return assertion("--enable-tp-lm-head-all-to-all currently requires tp_size == dp_size, got tp_size=%d, dp_size=%d.", tp, dp)
+		return assertion("--enable-tp-lm-head-all-to-all currently requires tp_size == %s, got tp_size=%d, %s=%d.", s.attnDP(), tp, s.attnDP(), dp)
 	case s.Int("attn_cp_size") != 1:
 		return assertion("--enable-tp-lm-head-all-to-all currently requires attn_cp_size == 1, got %d.", s.Int("attn_cp_size"))
 	}
 	return nil
+}
+
+// graphBuffers keeps NCCL from registering buffers of captured graphs, with
+// which their replay may hang.
+func (s *state) graphBuffers() {
+	if !s.since(r0523) || max(s.Int("tp_size"), s.Int("ep_size"), s.Int("dp_size")) <= 1 || !s.captures(decodeGraph) && !s.captures(prefillGraph) {
+		return
+	}
+	s.because("SGL-COMM-NCCL-GRAPH", byCoupling, "graphs with communication may hang with registered buffers", "tp_size")
+	switch v, set := s.Env("NCCL_GRAPH_REGISTER"); {
+	case !set:
+		s.SetEnv("NCCL_GRAPH_REGISTER", "0")
+	case v != "0":
+		s.warn("NCCL_GRAPH_REGISTER=%s was set explicitly; graph replay of captured cross-rank collectives can hang with registered buffers.", v)
+	}
 }
 
 // floorDiv is Python's //.
@@ -101,8 +173,8 @@ func (s *state) contextParallel() error {
 		switch {
 		case tp%cp != 0:
 			return assertion("tp_size must be divisible by attn_cp_size")
-		case tp%(s.Int("dp_size")*cp) != 0:
-			return assertion("tp_size must be divisible by dp_size * attn_cp_size")
+		case tp%(s.Int(s.attnDP())*cp) != 0:
+			return assertion("tp_size must be divisible by %s * attn_cp_size", s.attnDP())
 		case s.Int("pp_size") != 1 && !s.since(r0510):
 			return assertion("PP is not supported with context parallelism")
 		case s.Bool("enable_aiter_allreduce_fusion"):
@@ -221,4 +293,9 @@ func (s *state) secondCP(m *modelConfig) bool {
 		return false
 	}
 	return !s.since(r0518) || !s.dsa(m) || s.Bool("enable_prefill_cp") && s.Is("cp_strategy", "interleave")
+}
+
+// attentionTP is the width of tensor parallelism within attention.
+func (s *state) attentionTP() int {
+	return floorDiv(floorDiv(s.Int("tp_size"), max(1, s.Int("attn_dp_size"))), max(1, s.Int("attn_cp_size")))
 }

@@ -5,26 +5,27 @@ type obstacle struct {
 	when    bool
 	by, why string
 	coupled []string
+	silent  bool
 }
 
 // pieceObstacles keep prefill from being compiled and captured in pieces.
 func (s *state) pieceObstacles(m *modelConfig) []obstacle {
 	paths, _ := s.Get("lora_paths").([]any)
 	on := func(when bool, why string, coupled ...string) obstacle {
-		return obstacle{when, byCoupling, why, coupled}
+		return obstacle{when: when, by: byCoupling, why: why, coupled: coupled}
 	}
 	return []obstacle{
-		{m.noPiecewise, byModel, "the architecture", nil},
+		{when: m.noPiecewise, by: byModel, why: "the architecture"},
 		on(!s.since(r0512) && !s.Nil("speculative_algorithm"), "speculation", "speculative_algorithm"),
 		on(s.Bool("debug_cuda_graph"), "graphs are debugged", "debug_cuda_graph"),
-		on(s.Bool("enable_dp_attention"), "data-parallel attention", "enable_dp_attention"),
+		on(s.dpAttention(), "data-parallel attention", "enable_dp_attention"),
 		on(s.Bool("enable_torch_compile"), "torch.compile", "enable_torch_compile"),
 		on(s.Int("pp_size") > 1, "pipeline stages", "pp_size"),
-		{s.gpu.hip, byHardware, "no NVIDIA GPU", nil},
+		{when: s.gpu.hip, by: byHardware, why: "no NVIDIA GPU"},
 		on(!s.Is("moe_a2a_backend", "none"), "all-to-all of experts", "moe_a2a_backend"),
 		on(len(paths) > 0 || s.Bool("enable_lora"), "LoRA", "enable_lora"),
-		{m.multimodal && !m.piecewiseVision, byModel, "a multimodal model", nil},
-		{s.Is("load_format", "gguf") || s.Is("quantization", "gguf"), byCheckpoint, "GGUF", nil},
+		{when: m.multimodal && !m.piecewiseVision, by: byModel, why: "a multimodal model"},
+		{when: s.Is("load_format", "gguf") || s.Is("quantization", "gguf"), by: byCheckpoint, why: "GGUF"},
 		on(!s.Nil("dllm_algorithm"), "a diffusion language model", "dllm_algorithm"),
 		on(s.Float("cpu_offload_gb") > 0 || s.Bool("enable_hierarchical_cache"), "memory of the host", "cpu_offload_gb", "enable_hierarchical_cache"),
 		on(s.Bool("enable_deterministic_inference"), "deterministic inference", "enable_deterministic_inference"),

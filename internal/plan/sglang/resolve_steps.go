@@ -1,6 +1,9 @@
 package sglang
 
-const srcArgs = "sglang/srt/server_args.py "
+const (
+	srcArgs   = "sglang/srt/server_args.py "
+	srcGroups = "sglang/srt/arg_groups/"
+)
 
 // at makes a step of ServerArgs. Without a range it is one of all releases
 // whose __post_init__ has methods, from 0.5.6 on.
@@ -17,17 +20,21 @@ func resolveSteps() []step { return append(postInit502(), postInit()...) }
 // postInit is ServerArgs.__post_init__ in its order, from 0.5.6 on.
 func postInit() []step {
 	return []step{
+		{ID: "SGL-DP-NAMES", Versions: versions(">=0.5.23"), Source: srcGroups + "parallel_hook.py (0.5.23)", Run: (*state).oldDPAttention},
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.8 <0.5.15", (*state).loadBalance),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.12)", ">=0.5.12 <0.5.15", (*state).disaggregation),
 		at("SGL-NOKV", "_validate_prefill_only_disable_kv_cache_args (0.5.12)", ">=0.5.12 <0.5.15", (*state).noKVCache),
 		at("SGL-MOE-MEGA", "_handle_moe_runner_backend_alias (0.5.18)", ">=0.5.18", (*state).megaAlias),
+		{ID: "SGL-MOE-MEGA", Versions: versions(">=0.5.23"), Source: srcGroups + "mega_moe_hook.py (0.5.23)", Run: (*state).megaChecks},
 		at("SGL-HICACHE-RATIO", "_handle_hicache_ratio_default (0.5.18)", ">=0.5.18", (*state).hicacheRatio),
+		{ID: "SGL-KV-RATIOS", Versions: versions(">=0.5.23"), Source: "sglang/srt/arg_groups/fields (0.5.23)", Run: (*state).fallbacks},
+		{ID: "SGL-PREFILL-INTERVAL", Versions: versions(">=0.5.23"), Source: srcGroups + "validation_hook.py (0.5.23)", Run: (*state).prefillInterval},
 		at("SGL-SSL", "_handle_ssl_validation (0.5.10)", ">=0.5.10", (*state).ssl),
 		at("SGL-PARSER", "_handle_deprecated_args (0.5.9)", ">=0.5.6", (*state).deprecatedArgs),
 		at("SGL-PREFILL-DELAYER", "_handle_prefill_delayer_env_compat (0.5.9)", ">=0.5.8", (*state).prefillDelayer),
 		at("SGL-DEFAULTS", "_handle_missing_default_values (0.5.9)", "", (*state).missingDefaults),
 		{ID: "SGL-PD", Versions: versions(">=0.5.15"), Source: "sglang/srt/arg_groups/pd_disaggregation_hook.py (0.5.15)", Run: (*state).disaggregation},
-		at("SGL-CP-NAMES", "_handle_legacy_cp_arguments (0.5.15)", ">=0.5.15", (*state).contextNames),
+		at("SGL-CP-NAMES", "_handle_legacy_cp_arguments (0.5.15)", ">=0.5.15 <0.5.23", (*state).contextNames),
 		at("SGL-NOKV", "_validate_prefill_only_disable_kv_cache_args (0.5.15)", ">=0.5.15", (*state).noKVCache),
 		at("SGL-DCP", "_handle_dcp_validation (0.5.15)", ">=0.5.15", (*state).decodeContextParallel),
 		at("SGL-GRAPH-CONFIG", "_handle_cuda_graph_config (0.5.15)", ">=0.5.15", (*state).graphs),
@@ -38,6 +45,7 @@ func postInit() []step {
 		at("SGL-HICACHE", "_handle_hicache (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderHicache),
 		at("SGL-SAMPLING", "_handle_sampling_backend (0.5.9)", "", (*state).samplingBackend),
 		at("SGL-DETERMINISTIC", "_handle_deterministic_inference (0.5.12)", ">=0.5.12", (*state).deterministic),
+		{ID: "SGL-KV-NVFP4", Versions: versions(">=0.5.23"), Source: srcGroups + "kv_cache_hook.py (0.5.23)", Run: (*state).nvfp4Prefill},
 		at("SGL-ATTN", "_handle_attention_backend_compatibility (0.5.9)", "", (*state).attention),
 		at("SGL-GRAPH-TRTLLM", "_disable_prefill_cuda_graph_for_deepseek_trtllm_mla (0.5.15)", ">=0.5.15", (*state).trtllmPrefill),
 		at("SGL-MAMBA", "_handle_mamba_backend (0.5.15)", ">=0.5.15", (*state).mambaBackend),
@@ -52,7 +60,7 @@ func postInit() []step {
 		at("SGL-HICACHE", "_handle_hicache (0.5.9)", ">=0.5.8", (*state).hicache),
 		at("SGL-DP", "_handle_data_parallelism (0.5.9)", "", (*state).dataParallel),
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.15)", ">=0.5.15", (*state).loadBalance),
-		at("SGL-CP-NAMES", "_handle_legacy_cp_arguments (0.5.15)", ">=0.5.15", (*state).contextNames),
+		at("SGL-CP-NAMES", "_handle_legacy_cp_arguments (0.5.15)", ">=0.5.15 <0.5.23", (*state).contextNames),
 		at("SGL-CP", "_handle_context_parallelism (0.5.9)", ">=0.5.9", (*state).contextParallel),
 		at("SGL-MOE", "_handle_moe_kernel_config (0.5.9)", "", (*state).moeKernel),
 		at("SGL-MOE-A2A", "_handle_a2a_moe (0.5.9)", "", (*state).a2aMoE),
@@ -61,7 +69,10 @@ func postInit() []step {
 		at("SGL-MOE-ELASTIC", "_handle_elastic_ep (0.5.9)", ">=0.5.8", (*state).elasticEP),
 		at("SGL-PP", "_handle_pipeline_parallelism (0.5.9)", "", (*state).pipelineParallel),
 		at("SGL-SPEC", "_handle_speculative_decoding (0.5.9)", "", (*state).speculative),
-		at("SGL-MOE-CUTEDSL", "_validate_cutedsl_a2a_token_budget (0.5.15)", ">=0.5.15", (*state).cuteDSLBudget),
+		{ID: "SGL-BOUNDARY", Versions: versions(">=0.5.23"), Source: srcGroups + "boundary_reduction.py (0.5.23)", Run: (*state).boundary},
+		at("SGL-MOE-CUTEDSL", "_validate_cutedsl_a2a_token_budget (0.5.15)", ">=0.5.15 <0.5.23", (*state).cuteDSLBudget),
+		{ID: "SGL-MOE-A2A-TOKENS", Versions: versions(">=0.5.23"), Source: srcGroups + "moe_hook.py (0.5.23)", Run: (*state).flashinferBudget},
+		{ID: "SGL-MOE-MEGA-TOKENS", Versions: versions(">=0.5.23"), Source: srcGroups + "mega_moe_hook.py (0.5.23)", Run: (*state).megaBudget},
 		at("SGL-LOAD", "_handle_load_format (0.5.9)", "", (*state).loadFormat),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.9)", ">=0.5.6 <0.5.12", (*state).disaggregation),
 		at("SGL-ENCODER", "_handle_encoder_disaggregation (0.5.9)", ">=0.5.8", (*state).encoderDisaggregation),

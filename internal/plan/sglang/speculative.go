@@ -114,7 +114,7 @@ func (s *state) adaptive() {
 		reason = "speculative_algorithm=" + pyNone(s.Str("speculative_algorithm")) + " (only EAGLE/EAGLE3 are supported)"
 	case !s.Is("speculative_eagle_topk", 1):
 		reason = "speculative_eagle_topk=" + pyInt(s.Get("speculative_eagle_topk")) + " (only topk=1 is supported)"
-	case s.Bool("enable_dp_attention"):
+	case s.dpAttention():
 		reason = "enable_dp_attention=True is not supported (adaptive tier decisions are not synchronized across DP ranks)"
 	case s.Bool("enable_multi_layer_eagle"):
 		reason = "enable_multi_layer_eagle=True is not supported (MultiLayerEagleWorker does not implement adaptive)"
@@ -133,7 +133,7 @@ func (s *state) adaptive() {
 // dflash is block drafting.
 func (s *state) dflash() error {
 	switch {
-	case s.Bool("enable_dp_attention"):
+	case s.dpAttention():
 		return valueError("Currently DFLASH speculative decoding does not support dp attention.")
 	case s.Int("pp_size") != 1:
 		return valueError("Currently DFLASH speculative decoding only supports pp_size == 1.")
@@ -267,7 +267,7 @@ var ownDraft = strings.Fields(`DeepseekV32ForCausalLM DeepseekV3ForCausalLM Glm4
 	BailingMoeForCausalLM BailingMoeV2ForCausalLM BailingMoeV2_5ForCausalLM MistralLarge3ForCausalLM PixtralForConditionalGeneration`)
 
 func (s *state) eagle() error {
-	if s.Is("speculative_algorithm", "STANDALONE") && s.Bool("enable_dp_attention") {
+	if s.Is("speculative_algorithm", "STANDALONE") && s.dpAttention() {
 		return valueError("Currently standalone speculative decoding does not support dp attention.")
 	}
 	s.speculativeRequests()
@@ -438,7 +438,7 @@ func (s *state) ngram() error {
 	if topk > 1 && page > 1 && !s.Is("attention_backend", "flashinfer") {
 		return valueError("speculative_eagle_topk(%d) > 1 with page_size(%d) > 1 is unstable and produces incorrect results for paged attention backends. This combination is only supported for the 'flashinfer' backend.", topk, page)
 	}
-	if s.Bool("enable_dp_attention") {
+	if s.dpAttention() {
 		return valueError("Currently ngram speculative decoding does not support dp attention.")
 	}
 	return nil

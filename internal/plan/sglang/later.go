@@ -1,0 +1,228 @@
+package sglang
+
+import (
+	"slices"
+	"strings"
+)
+
+// Steps that SGLang 0.5.23 adds.
+
+// fallbacks are settings that are unset until something declares them, and
+// read as these values.
+func (s *state) fallbacks() error {
+	s.because("", byDefault, "what the setting is where nothing else is declared")
+	for name, value := range map[string]any{"enable_tf32_matmul": false, "mm_enable_dp_encoder": false, "swa_full_tokens_ratio": 0.8, "mamba_full_memory_ratio": 0.9} {
+		if s.Nil(name) {
+			s.Set(name, value)
+		}
+	}
+	return nil
+}
+
+// prefillInterval is the number of decode steps between prefills.
+func (s *state) prefillInterval() error {
+	switch {
+	case !s.Nil("prefill_decode_interval") && s.Int("prefill_decode_interval") < 0:
+		return valueError("--prefill-decode-interval must be non-negative.")
+	case s.Int("prefill_decode_interval_min_bs") < 0:
+		return valueError("--prefill-decode-interval-min-bs must be non-negative.")
+	case s.Bool("enable_response_store") && !s.Is("disaggregation_mode", "null"):
+		return valueError("--enable-response-store is not supported with --disaggregation-mode=prefill or decode; response storage must remain disabled in PD mode.")
+	case s.Nil("prefill_decode_interval"):
+		s.because("", byDefault, "no decode steps are forced between prefills")
+		s.Set("prefill_decode_interval", 0)
+	}
+	return nil
+}
+
+// Architectures whose layers end in another reduction than the usual one.
+var (
+	rsvArchs = strings.Fields(`BailingMoELinearForCausalLM BailingMoeV2_5ForCausalLM LongcatFlashForCausalLM
+		LongcatFlashForCausalLMNextN Step3VLForConditionalGeneration`)
+	arArchs = strings.Fields(`KimiK3ForConditionalGeneration KimiK3LinearForCausalLM Qwen3ForCausalLM Qwen3ForSequenceClassification
+		Qwen3Model Qwen3ForRewardModel MossVLForCausalLM MossVLForConditionalGeneration Qwen4ExpForConditionalGeneration
+		Qwen4ExpForCausalLMMTP`)
+)
+
+// boundary chooses how layers put their parts together.
+func (s *state) boundary() error {
+	how := s.Str("boundary_reduction")
+	if how == "auto" {
+		m, err := s.modelConfig()
+		if err != nil {
+			return err
+		}
+		how = "rs+rsv"
+		any := func(list []string) bool {
+			return slices.ContainsFunc(m.archs, func(a string) bool { return slices.Contains(list, a) })
+		}
+		text := m.text.Text("model_type")
+		switch {
+		case any(rsvArchs):
+			how = "rsv"
+		case any(arArchs), text == "qwen3", text == "qwen3_vl_text", m.modelType == "minicpmv" && m.hf.Text("version") == "4.5":
+			how = "ar"
+		}
+	}
+	s.because("SGL-COMM-BOUNDARY", byModel, "how the layers of this architecture put their parts together")
+	s.Set("boundary_reduction", how)
+	return nil
+}
+
+// megaChecks refuses Mega MoE where its kernels do not run.
+func (s *state) megaChecks() error {
+	switch {
+	case !s.Is("moe_a2a_backend", "megamoe"):
+	case s.Bool("enable_two_batch_overlap") || s.Bool("enable_single_batch_overlap"):
+		return valueError("--moe-a2a-backend megamoe has no two-batch / single-batch overlap decomposition; disable --enable-two-batch-overlap and --enable-single-batch-overlap.")
+	case !s.gpu.hip && !s.gpu.sm90() && !s.gpu.sm100():
+		return valueError("--moe-a2a-backend megamoe needs a CUDA SM90 GPU (block-FP8 experts) or an SM100-class GPU (MXFP4 / NVFP4 experts); " +
+			"it runs DeepGEMM kernels over CUDA symmetric memory. On ROCm, set SGLANG_AMD_USE_FLYDSL_MEGA_MOE=1 to select aiter MegaMoEv2 instead.")
+	}
+	return nil
+}
+
+// megaArchs have no other way where Mega MoE's buffers are too small.
+var megaArchs = strings.Fields(`DeepseekV4ForCausalLM InternS2PreviewForConditionalGeneration MellumForCausalLM Qwen2MoeForCausalLM
+	Qwen3MoeForCausalLM Qwen3NextForCausalLM Qwen3VLMoeForConditionalGeneration Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration`)
+
+// draftTokens are the tokens of one request in a decode step.
+func (s *state) draftTokens() int {
+	if s.Nil("speculative_algorithm") || s.Int("speculative_num_draft_tokens") == 0 {
+		return 1
+	}
+	return s.Int("speculative_num_draft_tokens")
+}
+
+// megaBudget checks that Mega MoE's buffers hold the largest forward pass.
+func (s *state) megaBudget() error {
+	if !s.Is("moe_a2a_backend", "megamoe") || s.Bool("encoder_only") || s.gpu.hip {
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	fp4 := s.Is("quantization", "modelopt_fp4", "minimax_m3_nvfp4") || strings.Contains(m.hf.Obj("quantization_config").Text("quant_algo"), "FP4")
+	if !fp4 && !slices.Contains(megaArchs, m.arch) {
+		return nil
+	}
+	const variable = "SGLANG_OPT_DEEPGEMM_MEGA_MOE_NUM_MAX_TOKENS_PER_RANK"
+	room := s.envInt(variable, 1024)
+	tp, dp, chunk := s.Int("tp_size"), max(1, s.Int("attn_dp_size")), s.Int("chunked_prefill_size")
+	if !s.Is("disaggregation_mode", "prefill") {
+		batch := s.Int(s.graphMax("decode"))
+		if !s.Nil("max_running_requests") {
+			align := max(1, tp/dp)
+			batch = min(batch, (s.Int("max_running_requests")/dp+align-1)/align*align)
+		}
+		if need := batch * s.draftTokens(); room < need {
+			return valueError("%s with MegaMoE requires "+variable+" to cover the largest decode / verify forward on one rank. Current values: largest decode graph bucket x tokens per request = %d, "+variable+"=%d.", m.arch, need, room)
+		}
+	}
+	if s.Is("disaggregation_mode", "decode") || s.Int("pp_size") > 1 && s.Bool("enable_dynamic_chunking") {
+		return nil
+	}
+	if chunk <= 0 {
+		return valueError("%s with MegaMoE requires chunked prefill to be enabled. Set --chunked-prefill-size to a positive value; "+
+			"--chunked-prefill-size=-1 is unsafe because MegaMoE's per-rank token requirement would not have a strict prefill-forward bound.", m.arch)
+	}
+	cp := max(1, s.Int("attn_cp_size"))
+	local, align := chunk, max(tp/cp, 1)
+	switch {
+	case s.Bool("enable_prefill_cp"):
+		local, align = (chunk+cp-1)/cp, 1
+	case s.dpAttention():
+		local, align = chunk/dp, max(tp/dp/cp, 1)
+	}
+	if need := (local + align - 1) / align * align; room < need {
+		return valueError("%s with MegaMoE requires "+variable+" to cover each rank's effective prefill token budget. Current values: chunked_prefill_size=%d, required_per_rank=%d, "+variable+"=%d.", m.arch, chunk, need, room)
+	}
+	return nil
+}
+
+// flashinferBudget checks that flashinfer's all-to-all holds the largest
+// forward pass.
+func (s *state) flashinferBudget() error {
+	if !s.Is("moe_a2a_backend", "flashinfer") {
+		return nil
+	}
+	chunk, tokens := s.Int("chunked_prefill_size"), 0
+	if !s.Is("disaggregation_mode", "decode") {
+		if chunk <= 0 {
+			return valueError("FlashInfer MoE A2A requires chunked prefill: eager prefill dispatches the whole per-rank extend batch through a fixed-size workspace, so --chunked-prefill-size must be > 0.")
+		}
+		tokens = chunk
+		if s.captures(prefillGraph) {
+			tokens = max(tokens, s.Int(s.graphMax("prefill")))
+		}
+	}
+	if s.captures(decodeGraph) {
+		tokens = max(tokens, s.Int(s.graphMax("decode"))*s.draftTokens())
+	}
+	room := s.envInt("SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK", max(chunk, 1024))
+	if tokens > room {
+		return valueError("FlashInfer MoE A2A per-rank token budget exceeds its workspace: required=%d tokens per rank (prefill chunk, prefill graph, or decode/verify graph), capacity=%d. "+
+			"Set SGLANG_FLASHINFER_NUM_MAX_DISPATCH_TOKENS_PER_RANK>=%d, or unset it to size from --chunked-prefill-size, or lower --chunked-prefill-size / the CUDA graph max batch sizes.", tokens, room, tokens)
+	}
+	return nil
+}
+
+// nvfp4Prefill chooses the kernels of an NVFP4 KV cache.
+func (s *state) nvfp4Prefill() error {
+	asked := s.Str("prefill_kv_cache_dequant_dtype")
+	if !s.Is("kv_cache_dtype", "nvfp4") {
+		if asked != "auto" && asked != "" {
+			return valueError("--prefill-kv-cache-dequant-dtype applies only with --kv-cache-dtype=nvfp4.")
+		}
+		return nil
+	}
+	dtype := asked
+	if dtype == "auto" {
+		backend := s.Str("prefill_attention_backend")
+		if backend == "" {
+			backend = s.Str("attention_backend")
+		}
+		switch {
+		case backend == "flashinfer":
+			dtype = "fp8_e4m3"
+		case backend == "trtllm_mha":
+			dtype = "nvfp4"
+		case backend != "":
+			return valueError("NVFP4 prefill supports an FP8 E4M3 workspace or native NVFP4, but backend '%s' provides neither.", backend)
+		case s.gpu.sm100():
+			dtype = "nvfp4"
+		default:
+			dtype = "fp8_e4m3"
+		}
+	}
+	if dtype == "nvfp4" && !s.gpu.sm100() {
+		return valueError("Native NVFP4 prefill currently requires SM100; use --prefill-kv-cache-dequant-dtype=fp8_e4m3 on this platform.")
+	}
+	backend := map[string]string{"nvfp4": "trtllm_mha", "fp8_e4m3": "flashinfer"}[dtype]
+	if have := s.Str("prefill_attention_backend"); have != "" && have != backend {
+		return valueError("--prefill-kv-cache-dequant-dtype=%s requires prefill backend '%s', but --prefill-attention-backend='%s' was set. Remove the backend option and select the KV dtype only.", dtype, backend, have)
+	}
+	if have := s.Str("decode_attention_backend"); have != "" && have != "trtllm_mha" {
+		return valueError("NVFP4 decode requires --decode-attention-backend=trtllm_mha; got '%s'. Remove the backend option; NVFP4 selects the supported decode implementation automatically.", have)
+	}
+	s.because("SGL-KV-NVFP4", byCoupling, "kernels that read an NVFP4 KV cache", "kv_cache_dtype")
+	s.Set("prefill_attention_backend", backend)
+	s.Set("decode_attention_backend", "trtllm_mha")
+	s.Set("prefill_kv_cache_dequant_dtype", dtype)
+	s.info("NVFP4 prefill dequant dtype: %s; prefill input: %s; decode input: nvfp4.", dtype, dtype)
+	return nil
+}
+
+// kdaLayers says whether the model mixes in Kimi's linear attention.
+func kdaLayers(m *modelConfig) bool {
+	for _, c := range []attrs{m.hf, m.text} {
+		if c.Obj("linear_attn_config").Has("kda_layers") {
+			return true
+		}
+		if slices.Contains(c.Strings("layer_types"), "linear_attention") && c.Has("linear_num_heads") && c.Has("linear_head_dim") {
+			return true
+		}
+	}
+	return false
+}
