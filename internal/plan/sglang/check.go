@@ -21,12 +21,47 @@ func (s *state) checkParallel() error {
 		return assertion("pp_max_micro_batch_size must be a positive integer or None (for auto-compute). Got: %d", s.Int("pp_max_micro_batch_size"))
 	case s.since(r0512) && s.Bool("disable_cuda_graph_padding") && s.Bool("enable_torch_compile"):
 		return assertion("--disable-cuda-graph-padding is incompatible with --enable-torch-compile. With padding disabled, every distinct batch size gets its own torch.compile")
+	case s.since(r0523) && pp > 1:
+		if err := s.pipelineCompat(); err != nil {
+			return err
+		}
 	case s.since(r0518) && pp > 1 && s.Bool("disable_overlap_schedule") && s.Nil("speculative_algorithm") && !s.Nil("min_free_slots_delay"):
 		return assertion("--min-free-slots-delay is not supported with pipeline parallelism: allocatable slots per microbatch are bounded by pp-max-micro-batch-size, so the threshold may never be reached")
 	case s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm")):
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding")
 	case !s.since(r0512) && pp > 1 && (!s.Bool("disable_overlap_schedule") || !s.Nil("speculative_algorithm") || s.Bool("enable_mixed_chunk")):
 		return assertion("Pipeline parallelism is not compatible with overlap schedule, speculative decoding, mixed chunked prefill.")
+	}
+	return s.checkRanks(nodes)
+}
+
+// pipelineCompat is check_pipeline_parallel_compat.
+func (s *state) pipelineCompat() error {
+	pair := s.envSwitch("SGLANG_ENABLE_PP_SPEC", false)
+	switch {
+	case !s.Bool("disable_overlap_schedule"):
+		return assertion("Pipeline parallelism is not compatible with overlap schedule")
+	case s.Is("speculative_algorithm", "DSPARK") && !s.Is("disaggregation_mode", "prefill"):
+		return assertion("Pipeline parallel DSPARK requires disaggregation-mode=prefill")
+	case s.Is("speculative_algorithm", "DSPARK", nil):
+	case !s.Is("speculative_algorithm", "EAGLE") || s.Bool("enable_multi_layer_eagle"):
+		return assertion("Pipeline parallelism currently only supports EAGLE (non-multi-layer) speculative decoding")
+	case pair && !s.Is("disaggregation_mode", "null"):
+		return assertion("SGLANG_ENABLE_PP_SPEC is not compatible with --disaggregation-mode")
+	case !pair && !s.Is("disaggregation_mode", "prefill"):
+		return assertion("PP + speculative decoding (MTP) is only supported on prefill nodes (disaggregation-mode=prefill)")
+	}
+	if !s.Nil("min_free_slots_delay") {
+		return assertion("--min-free-slots-delay is not supported with pipeline parallelism: allocatable slots per microbatch are bounded by pp-max-micro-batch-size, so the threshold may never be reached")
+	}
+	return nil
+}
+
+// checkRanks checks replicas, GPUs and the model's name.
+func (s *state) checkRanks(nodes int) error {
+	switch {
+	case s.since(r0523) && s.Int("dp_size") > 1 && nodes != 1:
+		return assertion("multi-node data-parallel replicas are not supported; use attention DP (--attn-dp-size) across nodes")
 	case s.Int("dp_size") > 1 && nodes != 1 && !s.dpAttention():
 		return assertion("multi-node data parallel is not supported unless dp attention!")
 	case s.Int("base_gpu_id") < 0:
@@ -64,7 +99,11 @@ func (s *state) checkCuDNN() error {
 func (s *state) torch291() bool { return s.since(r0506) && !s.since(r0510) }
 
 func (s *state) checkChunks() error {
-	if !s.Nil("speculative_algorithm") && s.Bool("enable_mixed_chunk") {
+	if !s.Nil("speculative_algorithm") && s.Bool("enable_mixed_chunk") && s.since(r0523) {
+		if !s.mixesChunks() {
+			return assertion("enable_mixed_chunk is not supported with speculative_algorithm=%s", s.Str("speculative_algorithm"))
+		}
+	} else if !s.Nil("speculative_algorithm") && s.Bool("enable_mixed_chunk") {
 		return assertion("enable_mixed_chunk is required for speculative decoding")
 	}
 	chunk, page := s.Int("chunked_prefill_size"), s.Int("page_size")
@@ -130,6 +169,8 @@ func (s *state) checkScheduler() error {
 		return valueError("--export-metrics-to-file-dir is required when --export-metrics-to-file is enabled")
 	case s.Is("retraction_policy", "priority") && !s.Bool("enable_priority_scheduling"):
 		return valueError("--retraction-policy priority requires --enable-priority-scheduling")
+	case s.since(r0523) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.dpAttention():
+		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), attention DP (--attn-dp-size) is required (DeepSeek-V4 non-EP DP TBO path).")
 	case s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none") && !s.dpAttention():
 		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), --enable-dp-attention is required (DeepSeek-V4 non-EP DP TBO path).")
 	case s.r == r0512 && s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):

@@ -481,7 +481,7 @@ func (s *state) checkGptOss(prefill, decode string) error {
 		return assertion("GptOssForCausalLM requires one of %s attention backend, but got the following backends\n- Prefill: %s\n- Decode: %s\n",
 			pyList(supported), pyNone(prefill), pyNone(decode))
 	}
-	if s.gpu.hip {
+	if s.gpu.hip && !s.since(r0523) {
 		s.aiterFusion("GptOssForCausalLM")
 	}
 	if s.Is("moe_runner_backend", "triton_kernel") && s.Int("ep_size") != 1 {
@@ -509,6 +509,15 @@ func (s *state) deepseekLater(m *modelConfig) error {
 		if err := s.deepseekMoE(m); err != nil {
 			return err
 		}
+	}
+	if s.gpu.hip && s.since(r0523) {
+		if m.arch == "GlmMoeDsaForCausalLM" && !s.dpAttention() && s.Int("nnodes") == 1 {
+			s.because("SGL-COMM-FUSION-002", byHardware, "AMD GPUs fuse the all-reduce of decoding")
+			s.Set("enable_aiter_allreduce_fusion", true)
+			s.Set("disable_aiter_allreduce_fusion_in_prefill", true)
+			s.info("Enable Aiter AllReduce Fusion on decode phase for GlmMoeDsaForCausalLM")
+		}
+		return s.draftMoE()
 	}
 	if s.gpu.hip {
 		s.aiterFusion("DeepseekV3ForCausalLM")

@@ -56,7 +56,10 @@ func (s *state) decodeSlots() {
 	}
 	slots := 0
 	if !s.Nil("max_running_requests") {
-		if n := floorDiv(s.Int("max_running_requests"), max(1, s.Int("dp_size"))); n <= 32 {
+		if n := floorDiv(s.Int("max_running_requests"), max(1, s.Int(s.attnDP()))); n <= 32 {
+			if s.since(r0523) {
+				n = max(1, n)
+			}
 			slots = 2 * n
 		}
 	}
@@ -74,7 +77,7 @@ func (s *state) decodeRadix() error {
 		return valueError(flag + "is incompatible with --disaggregation-transfer-backend fake")
 	case !s.since(r0515) && !s.Is("disaggregation_transfer_backend", "nixl", "mooncake"):
 		return valueError(flag+"currently requires --disaggregation-transfer-backend in ('nixl', 'mooncake'), but got '%s'", s.Str("disaggregation_transfer_backend"))
-	case !s.Nil("speculative_algorithm"):
+	case !s.Nil("speculative_algorithm") && !s.since(r0523):
 		return valueError(flag+"is incompatible with speculative decoding (--speculative-algorithm %s)", s.Str("speculative_algorithm"))
 	}
 	s.because("SGL-RADIX-PD-003", byCoupling, "the decode server keeps prefixes", "disaggregation_decode_enable_radix_cache")

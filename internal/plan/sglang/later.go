@@ -226,3 +226,63 @@ func kdaLayers(m *modelConfig) bool {
 	}
 	return false
 }
+
+// flashinferMegaArchs are known to run with FlashInfer's MegaMOE.
+var flashinferMegaArchs = strings.Fields(`BeamForCausalLM DeepseekV2ForCausalLM DeepseekV32ForCausalLM DeepseekV3ForCausalLM
+	DeepseekV4ForCausalLM Glm4MoeForCausalLM GlmMoeDsaForCausalLM KimiK3ForConditionalGeneration KimiK3LinearForCausalLM
+	NemotronHForCausalLM NemotronHPuzzleForCausalLM Qwen2MoeForCausalLM Qwen3MoeForCausalLM`)
+
+// flashinferMega checks FlashInfer's MegaMOE.
+func (s *state) flashinferMega() error {
+	s.because("SGL-MOE-FUSION-002", byCoupling, "shared experts are not fused over all-to-all", "moe_a2a_backend")
+	s.Set("disable_shared_experts_fusion", true)
+	s.warn("Flashinfer MoE A2A is enabled. --disable-shared-experts-fusion is automatically set.")
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	online := s.Is("quantization", "nvfp4_online") && s.envSwitch("SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16", false)
+	switch {
+	case !slices.ContainsFunc(m.archs, func(a string) bool { return slices.Contains(flashinferMegaArchs, a) }):
+		return valueError("FlashInfer MegaMOE is not validated for model architectures %s. Supported architectures: %s.", pyList(m.archs), pyList(flashinferMegaArchs))
+	case !s.Is("quantization", "mxfp8", "modelopt_fp4") && !online && !m.nvfp4MoE:
+		return valueError("FlashInfer MegaMOE currently supports only MXFP8, ModelOpt NVFP4, FP4-expert, hybrid NVFP4 MoE checkpoints, or nvfp4_online with SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16=1; "+
+			"got quantization=%s. Standard FP8 MoE checkpoints are not supported.", pyRepr(s.Get("quantization")))
+	case !s.dpAttention() || s.Int("attn_dp_size") != s.Int("tp_size"):
+		return assertion("FlashInfer MegaMOE is only supported with --attn-dp-size equal to --tp-size")
+	case !s.Is("moe_runner_backend", "auto", "flashinfer_megamoe"):
+		return assertion("FlashInfer MegaMOE a2a backend requires --moe-runner-backend flashinfer_megamoe")
+	case !s.gpu.sm100():
+		return valueError("FlashInfer MegaMOE currently requires an SM100-family CUDA device for all supported quantization formats.")
+	}
+	s.because("SGL-MOE-MEGA", byCoupling, "FlashInfer's MegaMOE brings its kernels", "moe_a2a_backend")
+	s.Set("moe_runner_backend", "flashinfer_megamoe")
+	s.info("FlashInfer MegaMOE is enabled. The expert parallel size is adjusted to be the same as the tensor parallel size[%d].", s.Int("tp_size"))
+	return nil
+}
+
+// deepEPv2 checks the second version of DeepEP.
+func (s *state) deepEPv2() error {
+	s.because("SGL-MOE-DEEPEP-002", byCoupling, "DeepEP v2 runs with DeepGEMM", "moe_a2a_backend")
+	s.Set("disable_shared_experts_fusion", true)
+	s.SetEnv("NCCL_CUMEM_ENABLE", "1")
+	switch runner := s.Str("moe_runner_backend"); {
+	case runner == "auto":
+		s.Set("moe_runner_backend", "deep_gemm")
+		s.warn("DeepEP v2 MoE: resolved --moe-runner-backend auto -> deep_gemm.")
+	case runner != "deep_gemm":
+		return valueError("DeepEP v2 MoE currently supports only --moe-runner-backend deep_gemm. Got '%s'. Add a runner adapter before enabling DeepEP v2 with other MoE runners.", runner)
+	}
+	switch {
+	case s.Bool("enable_two_batch_overlap") || s.Bool("enable_single_batch_overlap"):
+		return valueError("DeepEP v2 MoE has not implemented the TBO/SBO overlap hooks yet. Disable --enable-two-batch-overlap and --enable-single-batch-overlap when using --moe-a2a-backend deepep_v2.")
+	case s.Bool("enforce_shared_experts_fusion"):
+		return valueError("DeepEP v2 MoE has not validated fused shared experts yet. Remove --enforce-shared-experts-fusion when using --moe-a2a-backend deepep_v2.")
+	case s.Is("deepep_v2_mode", "direct") && s.Int("nnodes") > 1:
+		return valueError("--deepep-v2-mode direct is NVLink-only and cannot run across nodes (nnodes=%d); pass --deepep-v2-mode hybrid.", s.Int("nnodes"))
+	}
+	s.because("SGL-GRAPH-DEEPEP-001", byCoupling, "prefill with DeepEP v2 is not captured", "moe_a2a_backend")
+	s.Set(prefillGraph, "disabled")
+	s.warn("DeepEP v2 MoE is enabled. The expert parallel size is adjusted to be the same as the tensor parallel size[%d].", s.Int("tp_size"))
+	return nil
+}

@@ -26,7 +26,7 @@ func (s *state) checkLoRA() error {
 		s.warn("--enable-lora is set to True because --lora-paths is provided.")
 	}
 	if !s.Bool("enable_lora") {
-		return nil
+		return s.loraMoE()
 	}
 	if s.Known("enable_lora_overlap_loading") {
 		if s.Nil("enable_lora_overlap_loading") {
@@ -37,7 +37,10 @@ func (s *state) checkLoRA() error {
 			return assertion("Enabling LoRA overlap loading requires pinning LoRA adapter weights in CPU memory, so --max-loaded-loras must be less than or equal to double --max-loras-per-batch: %d", limit)
 		}
 	}
-	if s.since(r0506) && !s.Is("speculative_algorithm", "NGRAM", nil) {
+	if s.since(r0523) && !s.Is("speculative_algorithm", "NGRAM", nil, "EAGLE", "EAGLE3", "DFLASH", "DSPARK") {
+		return valueError("LoRA is only compatible with NGRAM, EAGLE, NEXTN, EAGLE3, DFLASH, or DSPARK speculative decoding, not %s.", s.Str("speculative_algorithm"))
+	}
+	if s.since(r0506) && !s.since(r0523) && !s.Is("speculative_algorithm", "NGRAM", nil) {
 		return valueError("Currently LoRA is only compatible with NGRAM speculative decoding.")
 	}
 	if s.Nil("lora_paths") {
@@ -50,7 +53,41 @@ func (s *state) checkLoRA() error {
 	if len(paths) == 0 && (s.Int("max_lora_rank") == 0 || s.Nil("lora_target_modules")) {
 		return assertion("When no initial --lora-paths is provided, you need to specify both --max-lora-rank and --lora-target-modules for LoRA initialization.")
 	}
-	return s.loraLimits(len(paths))
+	if err := s.loraLimits(len(paths)); err != nil {
+		return err
+	}
+	return s.loraMoE()
+}
+
+// loraMoE checks the experts' kernels that serve adapters
+// (check_lora_moe_runner_args).
+func (s *state) loraMoE() error {
+	backend := s.Str("moe_runner_backend")
+	draft := s.Str("speculative_moe_runner_backend")
+	if !s.Nil("speculative_algorithm") && strings.HasPrefix(draft, "lora") && s.since(r0523) {
+		return valueError("--speculative-moe-runner-backend %s is not supported: the LoRA MoE runner serves adapter traffic on the target model", draft)
+	}
+	if !strings.HasPrefix(backend, "lora") {
+		return nil
+	}
+	flag := "--moe-runner-backend " + backend
+	switch {
+	case !s.Bool("enable_lora"):
+		return valueError(flag + " requires --enable-lora (or --lora-paths)")
+	case !s.Is("lora_backend", "triton_v2"):
+		return valueError(flag + " requires --lora-backend triton_v2")
+	case !s.Is("quantization", nil, "fp8", "modelopt_fp4"):
+		return valueError(flag+" supports unquantized BF16, 128-block FP8 and ModelOpt NVFP4 MoE, got --quantization %s", s.Str("quantization"))
+	case s.Is("quantization", "modelopt_fp4") && backend != "lora_marlin":
+		return valueError(flag + " cannot run ModelOpt NVFP4 MoE; use --moe-runner-backend lora_marlin")
+	case !s.Is("moe_a2a_backend", "none"):
+		return valueError(flag+" requires Standard dispatch, got --moe-a2a-backend %s", s.Str("moe_a2a_backend"))
+	case !s.Nil("ep_join_mode"):
+		return valueError(flag + " does not yet support elastic EP")
+	case s.Bool("enable_eplb") || !s.Is("init_expert_location", "trivial") || s.Int("ep_num_redundant_experts") > 0:
+		return valueError(flag + " currently requires trivial expert placement without EPLB or redundant experts")
+	}
+	return nil
 }
 
 func (s *state) loraTargets() error {

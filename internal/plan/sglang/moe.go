@@ -119,6 +119,12 @@ func (s *state) mxfp8() {
 
 func (s *state) mxfp8Later() {
 	allowed, runner := []string{"cutlass", "deep_gemm", "flashinfer_trtllm", "flashinfer_trtllm_routed"}, "flashinfer_trtllm"
+	if s.since(r0523) {
+		allowed = append(allowed, "flashinfer_megamoe")
+		if s.Is("moe_a2a_backend", "flashinfer_megamoe") {
+			runner = "flashinfer_megamoe"
+		}
+	}
 	if s.gpu.hip {
 		allowed, runner = append(allowed, "triton"), "triton"
 	}
@@ -257,7 +263,10 @@ func (s *state) flashinferA2A() error {
 
 func (s *state) flashinferA2ALater() error {
 	s.noSharedFusion("SGL-MOE-FUSION-002", "Flashinfer MoE A2A")
-	if !s.dpAttention() || s.Int("dp_size") != s.Int("tp_size") {
+	if s.since(r0523) && (!s.dpAttention() || s.Int("attn_dp_size") != s.Int("tp_size")) {
+		return assertion("Flashinfer MoE A2A requires --attn-dp-size equal to --tp-size, except for Muse Spark TP4/EP4 or TP8/EP8 prefill sequence parallelism.")
+	}
+	if !s.since(r0523) && (!s.dpAttention() || s.Int("dp_size") != s.Int("tp_size")) {
 		return assertion("Flashinfer MoE A2A is only supported with dp_size == tp_size and --enable-dp-attention")
 	}
 	if !s.since(r0518) {
@@ -270,6 +279,12 @@ func (s *state) flashinferA2ALater() error {
 		s.SetEnv("SGLANG_MOE_NVFP4_DISPATCH", "True")
 		s.because("SGL-MOE-DISPATCH-001", byCoupling, "tokens travel as NVFP4", "moe_a2a_backend")
 		s.warn("SGLANG_MOE_NVFP4_DISPATCH is set to True for Flashinfer MoE A2A")
+	}
+	if s.since(r0523) {
+		if !s.Is("moe_runner_backend", "flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm", "flashinfer_trtllm_routed", "deep_gemm") {
+			return assertion("FlashInfer MoE A2A is supported with flashinfer_cutlass, flashinfer_cutedsl, flashinfer_trtllm, flashinfer_trtllm_routed, or deep_gemm.")
+		}
+		return nil
 	}
 	if !s.Is("moe_runner_backend", "flashinfer_cutlass", "flashinfer_cutedsl", "flashinfer_trtllm_routed") {
 		return assertion("Flashinfer MoE A2A is only supported with flashinfer_cutlass, flashinfer_cutedsl or flashinfer_trtllm_routed moe runner backend")
@@ -285,7 +300,7 @@ func (s *state) a2aLater() error {
 		s.warn("moe_a2a_backend is overridden to 'deepep' because Waterfill requires the DeepEP or MegaMOE backend.")
 	}
 	backend := s.Str("moe_a2a_backend")
-	if s.Is("moe_a2a_backend", "megamoe", "deepep", "mooncake", "nixl", "ascend_fuseep", "flashinfer", "mori", "pplx") {
+	if s.Is("moe_a2a_backend", "megamoe", "deepep", "mooncake", "nixl", "ascend_fuseep", "flashinfer", "mori", "pplx", "deepep_v2", "flashinfer_megamoe") {
 		s.because("SGL-MOE-EP-001", byCoupling, "the all-to-all backend spreads the experts over all ranks", "moe_a2a_backend")
 		if ep, tp := s.Int("ep_size"), s.Int("tp_size"); ep != tp {
 			s.info("%s MoE is enabled. The expert parallel size is adjusted from %d to the tensor parallel size [%d].", backend, ep, tp)
@@ -301,7 +316,14 @@ func (s *state) a2aLater() error {
 		s.Set("enforce_shared_experts_fusion", true)
 		s.info("Waterfill is enabled with moe_a2a_backend='%s'.", backend)
 	}
+	if s.since(r0523) && backend != "flashinfer" && !s.Is("flashinfer_a2a_dispatch_type", nil, "auto") {
+		return valueError("--flashinfer-a2a-dispatch-type requires --moe-a2a-backend flashinfer.")
+	}
 	switch backend {
+	case "flashinfer_megamoe":
+		return s.flashinferMega()
+	case "deepep_v2":
+		return s.deepEPv2()
 	case "ascend_tp":
 		s.because("SGL-MOE-ASCEND", byHardware, "a name of no all-to-all backend", "moe_a2a_backend")
 		s.Set("moe_a2a_backend", "none")
@@ -356,7 +378,10 @@ func (s *state) pplx() error {
 		s.Set("deepep_mode", "low_latency")
 		s.warn("auto set deepep_mode=`low_latency` for PPLX EP")
 	}
-	if !s.dpAttention() || s.Int("dp_size") < 2 {
+	if s.since(r0523) && s.Int("attn_dp_size") < 2 {
+		return assertion("moe_a2a_backend='pplx' requires attention DP with at least 2 groups (--attn-dp-size >= 2).")
+	}
+	if !s.since(r0523) && (!s.dpAttention() || s.Int("dp_size") < 2) {
 		return assertion("moe_a2a_backend='pplx' requires --enable-dp-attention with at least 2 DP groups (--dp-size >= 2).")
 	}
 	if !s.Is("moe_runner_backend", "deep_gemm", "auto") {
@@ -444,6 +469,10 @@ func (s *state) moeLater() error {
 		return err
 	}
 	switch s.Str("moe_runner_backend") {
+	case "lora_triton", "lora_cutedsl", "lora_marlin":
+		s.because("SGL-MOE-FUSION-005", byCoupling, "adapters attach to the shared experts", "moe_runner_backend")
+		s.Set("disable_shared_experts_fusion", true)
+		s.warn("LoRA MoE keeps shared experts separate for adapter attachment.")
 	case "flashinfer_cutedsl":
 		s.noSharedFusion("SGL-MOE-FUSION-004", "FlashInfer CuteDSL MoE")
 	case "flashinfer_trtllm", "experimental_sgl_trtllm":
@@ -482,6 +511,9 @@ func (s *state) quantRunner() error {
 			s.because("SGL-MOE-RUNNER-001", byCoupling, "experts quantised while loading run with flashinfer_trtllm", "quantization")
 			s.Set("moe_runner_backend", "flashinfer_trtllm")
 		case s.since(r0518) && s.Is("moe_runner_backend", "flashinfer_cutedsl"):
+		case s.since(r0523) && !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
+			return valueError("--quantization nvfp4_online supports only --moe-runner-backend flashinfer_trtllm or flashinfer_trtllm_routed, or flashinfer_cutedsl; " +
+				"flashinfer_megamoe requires --moe-a2a-backend flashinfer_megamoe and SGLANG_FLASHINFER_CUTEDSL_NVFP4_W4A16=1.")
 		case s.since(r0518) && !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
 			return valueError("--quantization nvfp4_online supports only --moe-runner-backend flashinfer_trtllm or flashinfer_trtllm_routed, or flashinfer_cutedsl.")
 		case !s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed"):
@@ -537,7 +569,10 @@ func (s *state) checkRunner() error {
 		if s.since(r0518) {
 			names = "'fp8', 'mxfp8', 'modelopt_fp4', 'modelopt_mixed', 'nvfp4_online', or bfloat16 (None)"
 		}
-		if !s.Is("quantization", "fp8", "mxfp8", "modelopt_fp4", "nvfp4_online", nil) && !(s.since(r0518) && s.Is("quantization", "modelopt_mixed")) {
+		if s.since(r0523) {
+			names = "'fp8', 'mxfp8', 'modelopt_fp4', 'modelopt_mixed', 'nvfp4_online', 'minimax_m3_nvfp4', or bfloat16 (None)"
+		}
+		if !s.Is("quantization", "fp8", "mxfp8", "modelopt_fp4", "nvfp4_online", nil) && !(s.since(r0518) && s.Is("quantization", "modelopt_mixed", "minimax_m3_nvfp4")) {
 			return s.wrongQuantization("FlashInfer TRTLLM routed MOE", "supports only", names)
 		}
 	}

@@ -1,6 +1,9 @@
 package sglang
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // pyInt prints a number that may be None.
 func pyInt(v any) string {
@@ -245,18 +248,42 @@ func (s *state) contextNames() error {
 // decodeContextParallel checks context parallel decoding.
 func (s *state) decodeContextParallel() error {
 	n := s.Int("dcp_size")
+	if s.since(r0523) && s.Nil("dcp_comm_backend") {
+		s.dcpBackend()
+	}
 	switch {
+	case s.since(r0523) && n > 1 && s.Bool("enable_prefill_cp"):
+		return valueError("--dcp-size > 1 does not support --enable-prefill-cp.")
 	case s.Known("dcp_size") && n < 1:
 		return valueError("Decode context parallel size (--dcp-size / --decode-context-parallel-size) must be >= 1, but got dcp_size=%d.", n)
 	case s.since(r0518) && s.Is("dcp_comm_backend", "a2a", "fi_a2a") && n <= 1:
 		return valueError("--dcp-comm-backend %s only affects the decode context-parallel attention reduction and therefore requires --dcp-size / --decode-context-parallel-size > 1, but got dcp_size=%d.", s.Str("dcp_comm_backend"), n)
 	case s.since(r0518) && s.Bool("dcp_replicate_q_proj") && n <= 1:
 		return valueError("--dcp-replicate-q-proj requires --dcp-size > 1.")
+	case s.since(r0523) && s.Bool("dcp_replicate_q_proj") && !s.Is("dcp_comm_backend", "a2a", "fi_a2a"):
+		return valueError("--dcp-replicate-q-proj only applies to the a2a/fi_a2a DCP communication backend (it removes the head-dim Q all-gather); got --dcp-comm-backend=%s.", s.Str("dcp_comm_backend"))
 	case !s.since(r0518) && n > 1 && s.gpu.cuda() && !s.Nil("speculative_algorithm"):
 		return valueError("Decode context parallel (--dcp-size / --decode-context-parallel-size > 1) on CUDA platform "+
 			"does not support any speculative algorithm, but got dcp_size=%d on a CUDA platform with speculative decoding enabled.", n)
 	}
 	return nil
+}
+
+// dcpBackend is how ranks of decode context parallelism talk.
+func (s *state) dcpBackend() {
+	s.because("SGL-DCP-COMM", byHardware, "by GPU, only with more than one rank", "dcp_size")
+	n := s.Int("dcp_size")
+	if n <= 1 {
+		s.Set("dcp_comm_backend", "ag_rs")
+		return
+	}
+	backend := "a2a"
+	node := floorDiv(s.Int("tp_size"), max(floorDiv(s.Int("nnodes"), max(1, s.Int("pp_size"))), 1))
+	if s.gpu.sm100() && node%n == 0 {
+		backend = "fi_a2a"
+	}
+	s.Set("dcp_comm_backend", backend)
+	s.info("DCP (dcp_size=%d) selects communication backend '%s'.", n, backend)
 }
 
 // contextChecks are those of _handle_context_parallelism from 0.5.15 on that
@@ -266,7 +293,12 @@ func (s *state) contextChecks() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := s.Env("SGLANG_ENABLE_CP_V2"); !ok && s.secondCP(m) {
+	if s.since(r0523) {
+		if err := s.contextLater(m); err != nil {
+			return err
+		}
+	}
+	if _, ok := s.Env("SGLANG_ENABLE_CP_V2"); !ok && s.secondCP(m) && !s.since(r0523) {
 		s.SetEnv("SGLANG_ENABLE_CP_V2", "True")
 	}
 	switch {
@@ -298,4 +330,30 @@ func (s *state) secondCP(m *modelConfig) bool {
 // attentionTP is the width of tensor parallelism within attention.
 func (s *state) attentionTP() int {
 	return floorDiv(floorDiv(s.Int("tp_size"), max(1, s.Int("attn_dp_size"))), max(1, s.Int("attn_cp_size")))
+}
+
+// contextLater is what 0.5.23 checks of context parallel prefill.
+func (s *state) contextLater(m *modelConfig) error {
+	on, cp := s.Bool("enable_prefill_cp"), s.Int("attn_cp_size") > 1
+	nemotron, longcat := strings.HasPrefix(m.modelType, "nemotron_h"), m.modelType == "longcat_flash"
+	mimo := m.arch == "MiMoV2ForCausalLM" || m.arch == "MiMoV2FlashForCausalLM"
+	switch {
+	case nemotron && cp:
+		return valueError("Nemotron-H does not support --attn-cp-size > 1")
+	case longcat && on && cp:
+		return valueError("LongCat-Flash does not support --enable-prefill-cp with --attn-cp-size > 1")
+	case on && s.gpu.hip && m.arch != "DeepseekV4ForCausalLM":
+		return valueError("Prefill CP on HIP is only supported for DeepseekV4ForCausalLM, got '%s'.", m.arch)
+	case on && m.arch == "DeepseekV32ForCausalLM" && s.Is("cp_strategy", "zigzag"):
+		return valueError("DeepSeek V3.2 prefill CP does not support --cp-strategy zigzag; use interleave.")
+	case on && mimo && !s.Is("cp_strategy", "zigzag"):
+		return valueError("MiMo V2 prefill CP only supports --cp-strategy zigzag.")
+	case on && mimo && m.multimodal && !s.Bool("language_only") && !s.Bool("language_model_only"):
+		return valueError("MiMo V2 prefill CP only supports text inference; add --language-only.")
+	case (nemotron || longcat) && s.Bool("enable_attn_tp_input_scattered"):
+		s.because("SGL-CP-SCATTERED", byModel, "the model's layers do not know it")
+		s.warn("Disabling input-scattered attention for %s: its forward does not enter that scope", m.arch)
+		s.Set("enable_attn_tp_input_scattered", false)
+	}
+	return nil
 }

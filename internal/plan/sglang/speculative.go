@@ -20,7 +20,10 @@ func (s *state) speculative() error {
 	if err := s.gemmaDraft(); err != nil {
 		return err
 	}
-	if s.Bool("speculative_skip_dp_mlp_sync") && !s.Is("speculative_algorithm", "EAGLE", "NEXTN") {
+	if s.since(r0523) && s.Is("disaggregation_mode", "decode") && s.Bool("disaggregation_decode_enable_radix_cache") && !s.Is("speculative_algorithm", nil, "DSPARK", "EAGLE", "EAGLE3", "NEXTN") {
+		return valueError("--disaggregation-decode-enable-radix-cache is incompatible with speculative decoding (--speculative-algorithm %s)", s.Str("speculative_algorithm"))
+	}
+	if s.Bool("speculative_skip_dp_mlp_sync") && !s.since(r0523) && !s.Is("speculative_algorithm", "EAGLE", "NEXTN") {
 		return assertion("--speculative-skip-dp-mlp-sync is only supported with speculative_algorithm == EAGLE, got %s.", pyNone(s.Str("speculative_algorithm")))
 	}
 	if s.Is("speculative_algorithm", "NEXTN") {
@@ -67,7 +70,10 @@ func (s *state) draftWindow() error {
 	if n := s.Int("speculative_draft_window_size"); n <= 0 {
 		return valueError("--speculative-draft-window-size must be positive, got %d.", n)
 	}
-	if !s.Is("speculative_algorithm", "EAGLE3", "DFLASH") {
+	if s.since(r0523) && !s.Is("speculative_algorithm", "EAGLE", "EAGLE3", "DFLASH") {
+		s.because("SGL-SPEC-WINDOW", byCoupling, "three algorithms use the window", "speculative_algorithm")
+		s.warn("--speculative-draft-window-size has no effect with speculative_algorithm=%s (honored by DFLASH, Llama EAGLE-3, and the EAGLE/MTP/NEXTN draft-decode path on the Triton/FlashInfer draft backends).", pyNone(s.Str("speculative_algorithm")))
+	} else if !s.since(r0523) && !s.Is("speculative_algorithm", "EAGLE3", "DFLASH") {
 		s.because("SGL-SPEC-WINDOW", byCoupling, "two algorithms use the window", "speculative_algorithm")
 		s.warn("--speculative-draft-window-size has no effect with speculative_algorithm=%s (honored by Llama EAGLE-3 and DFLASH only).", pyNone(s.Str("speculative_algorithm")))
 	}
@@ -133,7 +139,11 @@ func (s *state) adaptive() {
 // dflash is block drafting.
 func (s *state) dflash() error {
 	switch {
-	case s.dpAttention():
+	case s.since(r0523) && s.dpAttention() && !s.Bool("enable_dp_lm_head"):
+		return valueError("DFLASH with dp attention requires --enable-dp-lm-head.")
+	case s.since(r0523) && s.dpAttention() && s.Int("attn_cp_size") != 1:
+		return valueError("DFLASH with dp attention does not support context parallel.")
+	case !s.since(r0523) && s.dpAttention():
 		return valueError("Currently DFLASH speculative decoding does not support dp attention.")
 	case s.Int("pp_size") != 1:
 		return valueError("Currently DFLASH speculative decoding only supports pp_size == 1.")
@@ -175,7 +185,9 @@ func (s *state) dflash() error {
 		s.Set("disable_overlap_schedule", true)
 		s.warn("Overlap scheduler is disabled when using DFLASH speculative decoding (spec v2 is not supported yet).")
 	}
-	s.noMixedChunk("dflash")
+	if !s.since(r0523) {
+		s.noMixedChunk("dflash")
+	}
 	return nil
 }
 
@@ -230,7 +242,7 @@ func (s *state) draftRunner() error {
 		return nil
 	}
 	if s.since(r0515) {
-		if _, ok := s.Env("SGLANG_ENABLE_SPEC_V2"); ok {
+		if _, ok := s.Env("SGLANG_ENABLE_SPEC_V2"); ok && !s.since(r0523) {
 			s.because("SGL-OVERLAP-SPEC-007", byEnvironment, "the variable is gone")
 			s.warn("SGLANG_ENABLE_SPEC_V2 has been removed: speculative decoding always runs the V2 worker. " +
 				"Use --disable-overlap-schedule to select the non-overlap (synchronous) path.")
@@ -239,6 +251,10 @@ func (s *state) draftRunner() error {
 	if s.Nil("speculative_moe_runner_backend") {
 		s.because("SGL-MOE-DRAFT-002", byCoupling, "the draft's experts run as the model's, but not with flashinfer_trtllm", "moe_runner_backend")
 		if !s.since(r0512) && s.Is("moe_runner_backend", "flashinfer_trtllm", "flashinfer_trtllm_routed") {
+			s.Set("speculative_moe_runner_backend", "auto")
+		} else if s.since(r0523) && s.Is("moe_runner_backend", "flashinfer_megamoe") {
+			s.Set("speculative_moe_runner_backend", "flashinfer_trtllm")
+		} else if s.since(r0523) && strings.HasPrefix(s.Str("moe_runner_backend"), "lora_") {
 			s.Set("speculative_moe_runner_backend", "auto")
 		} else {
 			s.Set("speculative_moe_runner_backend", s.Get("moe_runner_backend"))
@@ -274,7 +290,14 @@ func (s *state) eagle() error {
 	if err := s.speculativeOverlap(); err != nil {
 		return err
 	}
-	s.noMixedChunk("eagle")
+	switch {
+	case !s.since(r0523):
+		s.noMixedChunk("eagle")
+	case s.Bool("enable_mixed_chunk") && !s.mixesChunks():
+		s.because("SGL-MIXED-SPEC-001", byCoupling, "the algorithm excludes mixed chunks", "speculative_algorithm")
+		s.Set("enable_mixed_chunk", false)
+		s.warn("Mixed chunked prefill is disabled: %s speculative decoding does not support it.", s.Str("speculative_algorithm"))
+	}
 	m, err := s.modelConfig()
 	if err != nil {
 		return err
@@ -287,6 +310,12 @@ func (s *state) eagle() error {
 		s.speculativeParams(m)
 	}
 	return s.topkLimits()
+}
+
+// mixesChunks says whether the algorithm may prefill and decode in one batch
+// (supports_mixed_chunk).
+func (s *state) mixesChunks() bool {
+	return s.Is("speculative_algorithm", "EAGLE", "EAGLE3", "DFLASH", "DSPARK")
 }
 
 func (s *state) speculativeOverlap() error {
@@ -347,7 +376,8 @@ func (s *state) draftModel(m *modelConfig) {
 	if !s.since(r0506) && m.arch != "DeepseekV3ForCausalLM" && m.arch != "Glm4MoeForCausalLM" {
 		return
 	}
-	own := slices.Contains(ownDraft, m.arch) && (s.since(r0508) || m.arch != "Glm4MoeLiteForCausalLM" && m.arch != "GlmMoeDsaForCausalLM") || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM")
+	own := slices.Contains(ownDraft, m.arch) && (s.since(r0508) || m.arch != "Glm4MoeLiteForCausalLM" && m.arch != "GlmMoeDsaForCausalLM") || s.since(r0512) && (m.arch == "DeepseekV4ForCausalLM" || m.arch == "HYV3ForCausalLM") ||
+		s.since(r0523) && (m.arch == "HYV4ForCausalLM" || m.arch == "Qwen4ExpForConditionalGeneration")
 	if !own {
 		return
 	}
