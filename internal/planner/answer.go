@@ -220,12 +220,26 @@ func (a *answer) entry(name string, value any, arg flags.Arg, choices []plan.Cho
 	e.Asked.Value = &v
 	e.Because = append(e.Because, a.q.askedEvidence(arg))
 	switch {
-	case ledger.Same(v, e.Effective), len(choices) == 0:
+	case ledger.Same(v, e.Effective), len(choices) == 0, renamed(name, v, e.Effective):
 		e.By, e.From = "user", nil
 	default:
 		e.Silent = !ledger.Open(v)
 	}
 	return e
+}
+
+// aliases are values that an engine replaces by another name of the same thing.
+// Source: sglang/srt/server_args.py (0.5.9: NEXTN; 0.5.13: nsa is dsa, before
+// that dsa is nsa).
+var aliases = [][2]string{{"NEXTN", "EAGLE"}, {"dsa", "nsa"}, {"nsa", "dsa"}}
+
+// switches are settings that an engine turns into another one that does the
+// same. Source: sglang/srt/server_args.py (0.5.23).
+var switches = map[string]bool{"enable_flashinfer_allreduce_fusion": true}
+
+// renamed says that a replaced value is what was asked for, by another name.
+func renamed(setting, asked, effective string) bool {
+	return switches[setting] || slices.Contains(aliases, [2]string{asked, effective})
 }
 
 // later says what values follow from that the engine decides behind its

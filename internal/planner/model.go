@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"shakedown/internal/hfconfig"
@@ -160,14 +159,4 @@ func readIndex(folder fs.FS) (float64, error) {
 	}
 	defer f.Close()
 	return totalSize(io.LimitReader(f, maxIndex))
-}
-
-// profileNames lists the built-in profiles.
-func profileNames() []string {
-	var out []string
-	for _, p := range profiles() {
-		out = append(out, p.Names[0])
-	}
-	slices.Sort(out)
-	return out
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"shakedown/internal/command"
 	"shakedown/internal/finding"
 	"shakedown/internal/flags"
@@ -367,6 +369,43 @@ func TestEmit(t *testing.T) {
 	}
 	if want := []string{"config", "launch", "finding", "memory", "setting"}; !slices.Equal(order, want) {
 		t.Errorf("%v, want %v", order, want)
+	}
+}
+
+// TestSchema: everything that a plan says is in the published contract.
+func TestSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile("../../schema/explain.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		founding, "python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 8", "python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 16 --old-flag 1",
+		"python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 8 --page-size 32 --quantization modelopt_fp4",
+	} {
+		pl := one(t, options(t, line))
+		var buf bytes.Buffer
+		if _, err := Emit([]*Plan{pl}, "test", finding.NewEncoder(&buf)); err != nil {
+			t.Fatal(err)
+		}
+		for text := range strings.Lines(buf.String()) {
+			v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+	}
+}
+
+// TestAliases: another name of what was asked for is nothing that is ignored.
+func TestAliases(t *testing.T) {
+	opt := options(t, "python -m sglang.launch_server --model-path DeepSeek-R1 --tp 8 --speculative-algorithm NEXTN")
+	opt.GPU = "8xH200"
+	pl := one(t, opt)
+	if len(pl.Ignored) != 0 || pl.setting("speculative_algorithm").Effective != "EAGLE" {
+		t.Errorf("%+v", pl.Ignored)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	fewBranches = 8
 	fewInstead  = 2
+	maxBranch   = 26 // columns of a name in the tree: reasons need the room
 )
 
 // plan writes a launch that was not started: what will be refused, replaced and
@@ -83,7 +84,7 @@ func (t *text) tree(p *planView) {
 	}
 	names := 0
 	for _, b := range shown {
-		names = max(names, min(term.Width(b.stem()+b.Name), maxName))
+		names = max(names, min(term.Width(b.stem()+b.Name), maxBranch))
 	}
 	t.p.section("CHOSEN")
 	for i, b := range shown {
@@ -94,7 +95,7 @@ func (t *text) tree(p *planView) {
 		if b.Silent {
 			style = t.p.style.Warn
 		}
-		lead := term.Pad(term.Cut(b.stem()+b.Name, maxName), names) + "  "
+		lead := term.Pad(term.Cut(b.stem()+b.Name, maxBranch), names) + "  "
 		t.p.row(lead, strings.Join(nonEmpty(term.Cut(b.Value, maxValue), b.Why), ", "), "", style)
 		if t.opt.Full {
 			t.p.row(strings.Repeat(" ", names+2), b.Where, "", t.p.style.Dim)

@@ -57,10 +57,14 @@ func (t *text) Close() error {
 	for i, v := range vs {
 		if i > 0 || t.total > 1 {
 			t.p.blank()
-			t.p.rule(fmt.Sprintf("launch %d of %d, lines %s", v.N, t.total, v.Lines))
+			lines := "lines "
+			if v.Plan != nil {
+				lines = "line "
+			}
+			t.p.rule(fmt.Sprintf("launch %d of %d, %s%s", v.N, t.total, lines, v.Lines))
 		}
 		switch {
-		case i == len(vs)-1 || t.opt.Full:
+		case i == len(vs)-1 || t.opt.Full || v.Plan != nil:
 			t.detail(v)
 		case i > 0 && v.like(vs[i-1]):
 			t.p.line("The same as launch " + strconv.Itoa(vs[i-1].N) + ".")

@@ -206,6 +206,9 @@ func outline(l *launch, p places) view {
 	for _, s := range l.symptoms {
 		v.Symptoms = append(v.Symptoms, newItem(s.Title, "", s.Evidence, p))
 	}
+	if l.CommandFrom != nil && l.planned() {
+		v.Lines = fmt.Sprint(l.CommandFrom.Line) // of the command: there is no log
+	}
 	v.addFindings(l, p) // which adds symptoms that follow from others
 	return v
 }
