@@ -45,8 +45,19 @@ type arithmetic interface {
 	// whose length is a multiple of 64. Rows of codes and scale lie segment and
 	// segment/4 apart.
 	dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32)
-	// addScaled adds f*x to dst.
+	// addScaled adds f*x to dst, for any length.
 	addScaled(dst, x []float32, f float32)
+	// addRows adds factors[j] times the row of len(dst) values at rows[j*stride:],
+	// one row after the other; any length.
+	addRows(dst, rows []float32, stride int, factors []float32)
+	// expShifted sets dst to Exp32(x-shift), for any length.
+	expShifted(dst, x []float32, shift float32)
+	// silu sets dst to Silu(x), for any length.
+	silu(dst, x []float32)
+	// sum is Sum, largest is Max, divide divides all of x, for any length.
+	sum(x []float32) float32
+	largest(x []float32) float32
+	divide(x []float32, divisor float32)
 }
 
 // implementations are those that this machine can run, the fastest last; the

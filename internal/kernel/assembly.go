@@ -23,6 +23,12 @@ type vectors struct {
 	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int)
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
+	addRowsAsm    func(dst, rows *float32, stride int, factors *float32, count, n int)
+	expShiftedAsm func(dst, x *float32, n int, shift float32)
+	siluAsm       func(dst, x *float32, n int)
+	addAsm        func(acc *lanes, x *float32, n int)
+	largestAsm    func(acc *lanes, x *float32, n int) int
+	divideAsm     func(x *float32, n int, divisor float32)
 
 	unpackAsm      [16]func(codes *byte, scale, low *float32, src *byte, blocks int) // by type
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
@@ -137,6 +143,88 @@ func (v *vectors) addScaled(dst, x []float32, f float32) {
 		v.addScaledAsm(&dst[0], &x[0], n, f)
 	}
 	v.scalar.addScaled(dst[n:], x[n:], f)
+}
+
+func (v *vectors) addRows(dst, rows []float32, stride int, factors []float32) {
+	n, count := len(dst)&^15, len(factors)
+	if v.addRowsAsm == nil || n == 0 || count == 0 {
+		for j, f := range factors {
+			v.addScaled(dst, rows[j*stride:][:len(dst)], f)
+		}
+		return
+	}
+	_ = rows[(count-1)*stride+len(dst)-1]
+	v.addRowsAsm(&dst[0], &rows[0], 4*stride, &factors[0], count, n)
+	if n < len(dst) {
+		v.scalar.addRows(dst[n:], rows[n:], stride, factors)
+	}
+}
+
+func (v *vectors) expShifted(dst, x []float32, shift float32) {
+	n := len(x) &^ 7
+	if v.expShiftedAsm == nil || n == 0 {
+		v.scalar.expShifted(dst, x, shift)
+		return
+	}
+	_ = dst[n-1]
+	v.expShiftedAsm(&dst[0], &x[0], n, shift)
+	v.scalar.expShifted(dst[n:], x[n:], shift)
+}
+
+func (v *vectors) silu(dst, x []float32) {
+	n := len(x) &^ 7
+	if v.siluAsm == nil || n == 0 {
+		v.scalar.silu(dst, x)
+		return
+	}
+	_ = dst[n-1]
+	v.siluAsm(&dst[0], &x[0], n)
+	v.scalar.silu(dst[n:], x[n:])
+}
+
+func (v *vectors) sum(x []float32) float32 {
+	n := len(x) &^ 15
+	if v.addAsm == nil || n < 64 {
+		return v.scalar.sum(x)
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	acc := &s.acc[0]
+	*acc = lanes{}
+	v.addAsm(acc, &x[0], n)
+	for i, value := range x[n:] {
+		acc[i] += value
+	}
+	return acc.sum()
+}
+
+func (v *vectors) largest(x []float32) float32 {
+	n := len(x) &^ 15
+	if v.largestAsm == nil || n < 64 {
+		return v.scalar.largest(x)
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	acc := &s.acc[0]
+	copy(acc[:], x)
+	if v.largestAsm(acc, &x[0], n) != 0 {
+		return v.scalar.largest(x)
+	}
+	rest := v.scalar.largest(x[n:])
+	if rest != rest {
+		return rest
+	}
+	return max(v.scalar.largest(acc[:]), rest)
+}
+
+func (v *vectors) divide(x []float32, divisor float32) {
+	n := len(x) &^ 15
+	if v.divideAsm == nil || n == 0 {
+		v.scalar.divide(x, divisor)
+		return
+	}
+	v.divideAsm(&x[0], n, divisor)
+	v.scalar.divide(x[n:], divisor)
 }
 
 func (v *vectors) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte) {

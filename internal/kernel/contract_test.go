@@ -123,7 +123,26 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 		decoded("nibbles", func(a arithmetic, dst []float32) { a.nibbles(dst, half, &table, list) })
 	}
 	checkBlocks(t, a, r, floats, raw)
-	size := n - r.IntN(16)
+	size, count := n-r.IntN(16), r.IntN(5)
+	any := floats(r, 4*stride)
+	for i := range any {
+		if r.IntN(3) == 0 {
+			any[i] = float32(r.NormFloat64() * 200) // where exponentials leave float32
+		}
+	}
+	decoded("expShifted", func(a arithmetic, dst []float32) { a.expShifted(dst[:size], any[:size], x[0]) })
+	decoded("expShifted by 0", func(a arithmetic, dst []float32) { a.expShifted(dst[:size], any[:size], 0) })
+	decoded("silu", func(a arithmetic, dst []float32) { a.silu(dst[:size], any[:size]) })
+	decoded("sum", func(a arithmetic, dst []float32) { dst[0] = a.sum(any[:size]) })
+	decoded("largest", func(a arithmetic, dst []float32) { dst[0] = a.largest(any[:size]) })
+	decoded("divide", func(a arithmetic, dst []float32) {
+		copy(dst, any)
+		a.divide(dst[:size], scale)
+	})
+	decoded("addRows", func(a arithmetic, dst []float32) {
+		copy(dst, any)
+		a.addRows(dst[:size], w, stride, x[:count])
+	})
 	decoded("addScaled", func(a arithmetic, dst []float32) {
 		copy(dst, w)
 		a.addScaled(dst[:size], x[:size], scale)

@@ -256,8 +256,12 @@ func TestDots(t *testing.T) {
 func TestMismatchedLengthsPanic(t *testing.T) {
 	m := must(FromFloats(make([]float32, 6), 2, 3))
 	for what, f := range map[string]func(){
-		"Dot":        func() { Dot(make([]float32, 3), make([]float32, 4)) },
-		"Dots":       func() { Dots(make([]float32, 2), make([]float32, 5), 3, make([]float32, 3)) },
+		"Dot":  func() { Dot(make([]float32, 3), make([]float32, 4)) },
+		"Dots": func() { Dots(make([]float32, 2), make([]float32, 5), 3, make([]float32, 3)) },
+		"AddScaledRows": func() {
+			AddScaledRows(make([]float32, 3), make([]float32, 5), 3, make([]float32, 2))
+		},
+		"Silus":      func() { Silus(make([]float32, 3), make([]float32, 4)) },
 		"AddScaled":  func() { AddScaled(make([]float32, 3), make([]float32, 2), 1) },
 		"MulVec":     func() { m.MulVec(nil, make([]float32, 2), make([]float32, 2)) },
 		"MulMatGGML": func() { m.MulMatGGML(nil, make([]float32, 3), make([]float32, 3), 1) },

@@ -132,6 +132,66 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
 
+// expShiftedAVX512 sets dst to the exponentials of x less shift; n is a multiple of 8.
+//
+//go:noescape
+func expShiftedAVX512(dst *float32, x *float32, n int, shift float32)
+
+// siluAVX512 sets dst to x/(1+exp(-x)); n is a multiple of 8.
+//
+//go:noescape
+func siluAVX512(dst *float32, x *float32, n int)
+
+// addAVX512 adds x to the lanes; n is a multiple of 16.
+//
+//go:noescape
+func addAVX512(acc *lanes, x *float32, n int)
+
+// divideAVX512 divides x by divisor; n is a multiple of 16.
+//
+//go:noescape
+func divideAVX512(x *float32, n int, divisor float32)
+
+// largestAVX512 sets the lanes to the largest of themselves and x; n is a multiple of 16. The result is not 0 if x holds a NaN.
+//
+//go:noescape
+func largestAVX512(acc *lanes, x *float32, n int) (ret int)
+
+// addRowsAVX512 adds factors[j] times row j, for count rows that lie stride bytes apart, to dst, row after row; n is a multiple of 16.
+//
+//go:noescape
+func addRowsAVX512(dst *float32, rows *float32, stride int, factors *float32, count int, n int)
+
+// expShiftedAVX2 sets dst to the exponentials of x less shift; n is a multiple of 8.
+//
+//go:noescape
+func expShiftedAVX2(dst *float32, x *float32, n int, shift float32)
+
+// siluAVX2 sets dst to x/(1+exp(-x)); n is a multiple of 8.
+//
+//go:noescape
+func siluAVX2(dst *float32, x *float32, n int)
+
+// addAVX2 adds x to the lanes; n is a multiple of 16.
+//
+//go:noescape
+func addAVX2(acc *lanes, x *float32, n int)
+
+// divideAVX2 divides x by divisor; n is a multiple of 16.
+//
+//go:noescape
+func divideAVX2(x *float32, n int, divisor float32)
+
+// largestAVX2 sets the lanes to the largest of themselves and x; n is a multiple of 16. The result is not 0 if x holds a NaN.
+//
+//go:noescape
+func largestAVX2(acc *lanes, x *float32, n int) (ret int)
+
+// addRowsAVX2 adds factors[j] times row j, for count rows that lie stride bytes apart, to dst, row after row; n is a multiple of 16.
+//
+//go:noescape
+func addRowsAVX2(dst *float32, rows *float32, stride int, factors *float32, count int, n int)
+
 // unpackQ4_0AVX2 unpacks blocks of Q4_0 to codes, a scale for each four and a minimum for each 32.
 //
 //go:noescape

@@ -17,6 +17,343 @@ DATA nibbleShifts<>+20(SB)/4, $0x00000014
 DATA nibbleShifts<>+24(SB)/4, $0x00000018
 DATA nibbleShifts<>+28(SB)/4, $0x0000001c
 GLOBL nibbleShifts<>(SB), RODATA|NOPTR, $32
+DATA expMost<>+0(SB)/4, $0x00000000
+DATA expMost<>+4(SB)/4, $0x40862800
+DATA expMost<>+8(SB)/4, $0x00000000
+DATA expMost<>+12(SB)/4, $0x40862800
+DATA expMost<>+16(SB)/4, $0x00000000
+DATA expMost<>+20(SB)/4, $0x40862800
+DATA expMost<>+24(SB)/4, $0x00000000
+DATA expMost<>+28(SB)/4, $0x40862800
+DATA expMost<>+32(SB)/4, $0x00000000
+DATA expMost<>+36(SB)/4, $0x40862800
+DATA expMost<>+40(SB)/4, $0x00000000
+DATA expMost<>+44(SB)/4, $0x40862800
+DATA expMost<>+48(SB)/4, $0x00000000
+DATA expMost<>+52(SB)/4, $0x40862800
+DATA expMost<>+56(SB)/4, $0x00000000
+DATA expMost<>+60(SB)/4, $0x40862800
+GLOBL expMost<>(SB), RODATA|NOPTR, $64
+DATA expLeast<>+0(SB)/4, $0x00000000
+DATA expLeast<>+4(SB)/4, $0xc085e000
+DATA expLeast<>+8(SB)/4, $0x00000000
+DATA expLeast<>+12(SB)/4, $0xc085e000
+DATA expLeast<>+16(SB)/4, $0x00000000
+DATA expLeast<>+20(SB)/4, $0xc085e000
+DATA expLeast<>+24(SB)/4, $0x00000000
+DATA expLeast<>+28(SB)/4, $0xc085e000
+DATA expLeast<>+32(SB)/4, $0x00000000
+DATA expLeast<>+36(SB)/4, $0xc085e000
+DATA expLeast<>+40(SB)/4, $0x00000000
+DATA expLeast<>+44(SB)/4, $0xc085e000
+DATA expLeast<>+48(SB)/4, $0x00000000
+DATA expLeast<>+52(SB)/4, $0xc085e000
+DATA expLeast<>+56(SB)/4, $0x00000000
+DATA expLeast<>+60(SB)/4, $0xc085e000
+GLOBL expLeast<>(SB), RODATA|NOPTR, $64
+DATA expPerStep<>+0(SB)/4, $0x652b82fe
+DATA expPerStep<>+4(SB)/4, $0x40471547
+DATA expPerStep<>+8(SB)/4, $0x652b82fe
+DATA expPerStep<>+12(SB)/4, $0x40471547
+DATA expPerStep<>+16(SB)/4, $0x652b82fe
+DATA expPerStep<>+20(SB)/4, $0x40471547
+DATA expPerStep<>+24(SB)/4, $0x652b82fe
+DATA expPerStep<>+28(SB)/4, $0x40471547
+DATA expPerStep<>+32(SB)/4, $0x652b82fe
+DATA expPerStep<>+36(SB)/4, $0x40471547
+DATA expPerStep<>+40(SB)/4, $0x652b82fe
+DATA expPerStep<>+44(SB)/4, $0x40471547
+DATA expPerStep<>+48(SB)/4, $0x652b82fe
+DATA expPerStep<>+52(SB)/4, $0x40471547
+DATA expPerStep<>+56(SB)/4, $0x652b82fe
+DATA expPerStep<>+60(SB)/4, $0x40471547
+GLOBL expPerStep<>(SB), RODATA|NOPTR, $64
+DATA expMagic<>+0(SB)/4, $0x00000000
+DATA expMagic<>+4(SB)/4, $0x43380000
+DATA expMagic<>+8(SB)/4, $0x00000000
+DATA expMagic<>+12(SB)/4, $0x43380000
+DATA expMagic<>+16(SB)/4, $0x00000000
+DATA expMagic<>+20(SB)/4, $0x43380000
+DATA expMagic<>+24(SB)/4, $0x00000000
+DATA expMagic<>+28(SB)/4, $0x43380000
+DATA expMagic<>+32(SB)/4, $0x00000000
+DATA expMagic<>+36(SB)/4, $0x43380000
+DATA expMagic<>+40(SB)/4, $0x00000000
+DATA expMagic<>+44(SB)/4, $0x43380000
+DATA expMagic<>+48(SB)/4, $0x00000000
+DATA expMagic<>+52(SB)/4, $0x43380000
+DATA expMagic<>+56(SB)/4, $0x00000000
+DATA expMagic<>+60(SB)/4, $0x43380000
+GLOBL expMagic<>(SB), RODATA|NOPTR, $64
+DATA expStepHi<>+0(SB)/4, $0x00000000
+DATA expStepHi<>+4(SB)/4, $0x3f962e42
+DATA expStepHi<>+8(SB)/4, $0x00000000
+DATA expStepHi<>+12(SB)/4, $0x3f962e42
+DATA expStepHi<>+16(SB)/4, $0x00000000
+DATA expStepHi<>+20(SB)/4, $0x3f962e42
+DATA expStepHi<>+24(SB)/4, $0x00000000
+DATA expStepHi<>+28(SB)/4, $0x3f962e42
+DATA expStepHi<>+32(SB)/4, $0x00000000
+DATA expStepHi<>+36(SB)/4, $0x3f962e42
+DATA expStepHi<>+40(SB)/4, $0x00000000
+DATA expStepHi<>+44(SB)/4, $0x3f962e42
+DATA expStepHi<>+48(SB)/4, $0x00000000
+DATA expStepHi<>+52(SB)/4, $0x3f962e42
+DATA expStepHi<>+56(SB)/4, $0x00000000
+DATA expStepHi<>+60(SB)/4, $0x3f962e42
+GLOBL expStepHi<>(SB), RODATA|NOPTR, $64
+DATA expStepLo<>+0(SB)/4, $0x3de6af28
+DATA expStepLo<>+4(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+8(SB)/4, $0x3de6af28
+DATA expStepLo<>+12(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+16(SB)/4, $0x3de6af28
+DATA expStepLo<>+20(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+24(SB)/4, $0x3de6af28
+DATA expStepLo<>+28(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+32(SB)/4, $0x3de6af28
+DATA expStepLo<>+36(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+40(SB)/4, $0x3de6af28
+DATA expStepLo<>+44(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+48(SB)/4, $0x3de6af28
+DATA expStepLo<>+52(SB)/4, $0x3e4fdf47
+DATA expStepLo<>+56(SB)/4, $0x3de6af28
+DATA expStepLo<>+60(SB)/4, $0x3e4fdf47
+GLOBL expStepLo<>(SB), RODATA|NOPTR, $64
+DATA expC6<>+0(SB)/4, $0x16c16c17
+DATA expC6<>+4(SB)/4, $0x3f56c16c
+DATA expC6<>+8(SB)/4, $0x16c16c17
+DATA expC6<>+12(SB)/4, $0x3f56c16c
+DATA expC6<>+16(SB)/4, $0x16c16c17
+DATA expC6<>+20(SB)/4, $0x3f56c16c
+DATA expC6<>+24(SB)/4, $0x16c16c17
+DATA expC6<>+28(SB)/4, $0x3f56c16c
+DATA expC6<>+32(SB)/4, $0x16c16c17
+DATA expC6<>+36(SB)/4, $0x3f56c16c
+DATA expC6<>+40(SB)/4, $0x16c16c17
+DATA expC6<>+44(SB)/4, $0x3f56c16c
+DATA expC6<>+48(SB)/4, $0x16c16c17
+DATA expC6<>+52(SB)/4, $0x3f56c16c
+DATA expC6<>+56(SB)/4, $0x16c16c17
+DATA expC6<>+60(SB)/4, $0x3f56c16c
+GLOBL expC6<>(SB), RODATA|NOPTR, $64
+DATA expC5<>+0(SB)/4, $0x11111111
+DATA expC5<>+4(SB)/4, $0x3f811111
+DATA expC5<>+8(SB)/4, $0x11111111
+DATA expC5<>+12(SB)/4, $0x3f811111
+DATA expC5<>+16(SB)/4, $0x11111111
+DATA expC5<>+20(SB)/4, $0x3f811111
+DATA expC5<>+24(SB)/4, $0x11111111
+DATA expC5<>+28(SB)/4, $0x3f811111
+DATA expC5<>+32(SB)/4, $0x11111111
+DATA expC5<>+36(SB)/4, $0x3f811111
+DATA expC5<>+40(SB)/4, $0x11111111
+DATA expC5<>+44(SB)/4, $0x3f811111
+DATA expC5<>+48(SB)/4, $0x11111111
+DATA expC5<>+52(SB)/4, $0x3f811111
+DATA expC5<>+56(SB)/4, $0x11111111
+DATA expC5<>+60(SB)/4, $0x3f811111
+GLOBL expC5<>(SB), RODATA|NOPTR, $64
+DATA expC4<>+0(SB)/4, $0x55555555
+DATA expC4<>+4(SB)/4, $0x3fa55555
+DATA expC4<>+8(SB)/4, $0x55555555
+DATA expC4<>+12(SB)/4, $0x3fa55555
+DATA expC4<>+16(SB)/4, $0x55555555
+DATA expC4<>+20(SB)/4, $0x3fa55555
+DATA expC4<>+24(SB)/4, $0x55555555
+DATA expC4<>+28(SB)/4, $0x3fa55555
+DATA expC4<>+32(SB)/4, $0x55555555
+DATA expC4<>+36(SB)/4, $0x3fa55555
+DATA expC4<>+40(SB)/4, $0x55555555
+DATA expC4<>+44(SB)/4, $0x3fa55555
+DATA expC4<>+48(SB)/4, $0x55555555
+DATA expC4<>+52(SB)/4, $0x3fa55555
+DATA expC4<>+56(SB)/4, $0x55555555
+DATA expC4<>+60(SB)/4, $0x3fa55555
+GLOBL expC4<>(SB), RODATA|NOPTR, $64
+DATA expC3<>+0(SB)/4, $0x55555555
+DATA expC3<>+4(SB)/4, $0x3fc55555
+DATA expC3<>+8(SB)/4, $0x55555555
+DATA expC3<>+12(SB)/4, $0x3fc55555
+DATA expC3<>+16(SB)/4, $0x55555555
+DATA expC3<>+20(SB)/4, $0x3fc55555
+DATA expC3<>+24(SB)/4, $0x55555555
+DATA expC3<>+28(SB)/4, $0x3fc55555
+DATA expC3<>+32(SB)/4, $0x55555555
+DATA expC3<>+36(SB)/4, $0x3fc55555
+DATA expC3<>+40(SB)/4, $0x55555555
+DATA expC3<>+44(SB)/4, $0x3fc55555
+DATA expC3<>+48(SB)/4, $0x55555555
+DATA expC3<>+52(SB)/4, $0x3fc55555
+DATA expC3<>+56(SB)/4, $0x55555555
+DATA expC3<>+60(SB)/4, $0x3fc55555
+GLOBL expC3<>(SB), RODATA|NOPTR, $64
+DATA expC2<>+0(SB)/4, $0x00000000
+DATA expC2<>+4(SB)/4, $0x3fe00000
+DATA expC2<>+8(SB)/4, $0x00000000
+DATA expC2<>+12(SB)/4, $0x3fe00000
+DATA expC2<>+16(SB)/4, $0x00000000
+DATA expC2<>+20(SB)/4, $0x3fe00000
+DATA expC2<>+24(SB)/4, $0x00000000
+DATA expC2<>+28(SB)/4, $0x3fe00000
+DATA expC2<>+32(SB)/4, $0x00000000
+DATA expC2<>+36(SB)/4, $0x3fe00000
+DATA expC2<>+40(SB)/4, $0x00000000
+DATA expC2<>+44(SB)/4, $0x3fe00000
+DATA expC2<>+48(SB)/4, $0x00000000
+DATA expC2<>+52(SB)/4, $0x3fe00000
+DATA expC2<>+56(SB)/4, $0x00000000
+DATA expC2<>+60(SB)/4, $0x3fe00000
+GLOBL expC2<>(SB), RODATA|NOPTR, $64
+DATA expOne<>+0(SB)/4, $0x00000000
+DATA expOne<>+4(SB)/4, $0x3ff00000
+DATA expOne<>+8(SB)/4, $0x00000000
+DATA expOne<>+12(SB)/4, $0x3ff00000
+DATA expOne<>+16(SB)/4, $0x00000000
+DATA expOne<>+20(SB)/4, $0x3ff00000
+DATA expOne<>+24(SB)/4, $0x00000000
+DATA expOne<>+28(SB)/4, $0x3ff00000
+DATA expOne<>+32(SB)/4, $0x00000000
+DATA expOne<>+36(SB)/4, $0x3ff00000
+DATA expOne<>+40(SB)/4, $0x00000000
+DATA expOne<>+44(SB)/4, $0x3ff00000
+DATA expOne<>+48(SB)/4, $0x00000000
+DATA expOne<>+52(SB)/4, $0x3ff00000
+DATA expOne<>+56(SB)/4, $0x00000000
+DATA expOne<>+60(SB)/4, $0x3ff00000
+GLOBL expOne<>(SB), RODATA|NOPTR, $64
+DATA expIndex<>+0(SB)/4, $0x0000001f
+DATA expIndex<>+4(SB)/4, $0x00000000
+DATA expIndex<>+8(SB)/4, $0x0000001f
+DATA expIndex<>+12(SB)/4, $0x00000000
+DATA expIndex<>+16(SB)/4, $0x0000001f
+DATA expIndex<>+20(SB)/4, $0x00000000
+DATA expIndex<>+24(SB)/4, $0x0000001f
+DATA expIndex<>+28(SB)/4, $0x00000000
+DATA expIndex<>+32(SB)/4, $0x0000001f
+DATA expIndex<>+36(SB)/4, $0x00000000
+DATA expIndex<>+40(SB)/4, $0x0000001f
+DATA expIndex<>+44(SB)/4, $0x00000000
+DATA expIndex<>+48(SB)/4, $0x0000001f
+DATA expIndex<>+52(SB)/4, $0x00000000
+DATA expIndex<>+56(SB)/4, $0x0000001f
+DATA expIndex<>+60(SB)/4, $0x00000000
+GLOBL expIndex<>(SB), RODATA|NOPTR, $64
+DATA expSign<>+0(SB)/4, $0x00000000
+DATA expSign<>+4(SB)/4, $0x80000000
+DATA expSign<>+8(SB)/4, $0x00000000
+DATA expSign<>+12(SB)/4, $0x80000000
+DATA expSign<>+16(SB)/4, $0x00000000
+DATA expSign<>+20(SB)/4, $0x80000000
+DATA expSign<>+24(SB)/4, $0x00000000
+DATA expSign<>+28(SB)/4, $0x80000000
+DATA expSign<>+32(SB)/4, $0x00000000
+DATA expSign<>+36(SB)/4, $0x80000000
+DATA expSign<>+40(SB)/4, $0x00000000
+DATA expSign<>+44(SB)/4, $0x80000000
+DATA expSign<>+48(SB)/4, $0x00000000
+DATA expSign<>+52(SB)/4, $0x80000000
+DATA expSign<>+56(SB)/4, $0x00000000
+DATA expSign<>+60(SB)/4, $0x80000000
+GLOBL expSign<>(SB), RODATA|NOPTR, $64
+DATA expSixteen<>+0(SB)/4, $0x00000010
+DATA expSixteen<>+4(SB)/4, $0x00000000
+DATA expSixteen<>+8(SB)/4, $0x00000010
+DATA expSixteen<>+12(SB)/4, $0x00000000
+DATA expSixteen<>+16(SB)/4, $0x00000010
+DATA expSixteen<>+20(SB)/4, $0x00000000
+DATA expSixteen<>+24(SB)/4, $0x00000010
+DATA expSixteen<>+28(SB)/4, $0x00000000
+DATA expSixteen<>+32(SB)/4, $0x00000010
+DATA expSixteen<>+36(SB)/4, $0x00000000
+DATA expSixteen<>+40(SB)/4, $0x00000010
+DATA expSixteen<>+44(SB)/4, $0x00000000
+DATA expSixteen<>+48(SB)/4, $0x00000010
+DATA expSixteen<>+52(SB)/4, $0x00000000
+DATA expSixteen<>+56(SB)/4, $0x00000010
+DATA expSixteen<>+60(SB)/4, $0x00000000
+GLOBL expSixteen<>(SB), RODATA|NOPTR, $64
+DATA expNotIndex<>+0(SB)/4, $0xffffffe0
+DATA expNotIndex<>+4(SB)/4, $0xffffffff
+DATA expNotIndex<>+8(SB)/4, $0xffffffe0
+DATA expNotIndex<>+12(SB)/4, $0xffffffff
+DATA expNotIndex<>+16(SB)/4, $0xffffffe0
+DATA expNotIndex<>+20(SB)/4, $0xffffffff
+DATA expNotIndex<>+24(SB)/4, $0xffffffe0
+DATA expNotIndex<>+28(SB)/4, $0xffffffff
+DATA expNotIndex<>+32(SB)/4, $0xffffffe0
+DATA expNotIndex<>+36(SB)/4, $0xffffffff
+DATA expNotIndex<>+40(SB)/4, $0xffffffe0
+DATA expNotIndex<>+44(SB)/4, $0xffffffff
+DATA expNotIndex<>+48(SB)/4, $0xffffffe0
+DATA expNotIndex<>+52(SB)/4, $0xffffffff
+DATA expNotIndex<>+56(SB)/4, $0xffffffe0
+DATA expNotIndex<>+60(SB)/4, $0xffffffff
+GLOBL expNotIndex<>(SB), RODATA|NOPTR, $64
+DATA expPowers<>+0(SB)/4, $0x00000000
+DATA expPowers<>+4(SB)/4, $0x3ff00000
+DATA expPowers<>+8(SB)/4, $0xd3158574
+DATA expPowers<>+12(SB)/4, $0x3ff059b0
+DATA expPowers<>+16(SB)/4, $0x6cf9890f
+DATA expPowers<>+20(SB)/4, $0x3ff0b558
+DATA expPowers<>+24(SB)/4, $0xd0125b51
+DATA expPowers<>+28(SB)/4, $0x3ff11301
+DATA expPowers<>+32(SB)/4, $0x3c7d517b
+DATA expPowers<>+36(SB)/4, $0x3ff172b8
+DATA expPowers<>+40(SB)/4, $0x3168b9aa
+DATA expPowers<>+44(SB)/4, $0x3ff1d487
+DATA expPowers<>+48(SB)/4, $0x6e756238
+DATA expPowers<>+52(SB)/4, $0x3ff2387a
+DATA expPowers<>+56(SB)/4, $0xf51fdee1
+DATA expPowers<>+60(SB)/4, $0x3ff29e9d
+DATA expPowers<>+64(SB)/4, $0x0a31b715
+DATA expPowers<>+68(SB)/4, $0x3ff306fe
+DATA expPowers<>+72(SB)/4, $0x373aa9cb
+DATA expPowers<>+76(SB)/4, $0x3ff371a7
+DATA expPowers<>+80(SB)/4, $0x4c123422
+DATA expPowers<>+84(SB)/4, $0x3ff3dea6
+DATA expPowers<>+88(SB)/4, $0x6061892d
+DATA expPowers<>+92(SB)/4, $0x3ff44e08
+DATA expPowers<>+96(SB)/4, $0xd5362a27
+DATA expPowers<>+100(SB)/4, $0x3ff4bfda
+DATA expPowers<>+104(SB)/4, $0x569d4f82
+DATA expPowers<>+108(SB)/4, $0x3ff5342b
+DATA expPowers<>+112(SB)/4, $0xdd485429
+DATA expPowers<>+116(SB)/4, $0x3ff5ab07
+DATA expPowers<>+120(SB)/4, $0xb03a5585
+DATA expPowers<>+124(SB)/4, $0x3ff6247e
+DATA expPowers<>+128(SB)/4, $0x667f3bcd
+DATA expPowers<>+132(SB)/4, $0x3ff6a09e
+DATA expPowers<>+136(SB)/4, $0xe8ec5f74
+DATA expPowers<>+140(SB)/4, $0x3ff71f75
+DATA expPowers<>+144(SB)/4, $0x73eb0187
+DATA expPowers<>+148(SB)/4, $0x3ff7a114
+DATA expPowers<>+152(SB)/4, $0x994cce13
+DATA expPowers<>+156(SB)/4, $0x3ff82589
+DATA expPowers<>+160(SB)/4, $0x422aa0db
+DATA expPowers<>+164(SB)/4, $0x3ff8ace5
+DATA expPowers<>+168(SB)/4, $0xb0cdc5e5
+DATA expPowers<>+172(SB)/4, $0x3ff93737
+DATA expPowers<>+176(SB)/4, $0x82a3f090
+DATA expPowers<>+180(SB)/4, $0x3ff9c491
+DATA expPowers<>+184(SB)/4, $0xb23e255d
+DATA expPowers<>+188(SB)/4, $0x3ffa5503
+DATA expPowers<>+192(SB)/4, $0x995ad3ad
+DATA expPowers<>+196(SB)/4, $0x3ffae89f
+DATA expPowers<>+200(SB)/4, $0xf2fb5e47
+DATA expPowers<>+204(SB)/4, $0x3ffb7f76
+DATA expPowers<>+208(SB)/4, $0xdd85529c
+DATA expPowers<>+212(SB)/4, $0x3ffc199b
+DATA expPowers<>+216(SB)/4, $0xdcef9069
+DATA expPowers<>+220(SB)/4, $0x3ffcb720
+DATA expPowers<>+224(SB)/4, $0xdcfba487
+DATA expPowers<>+228(SB)/4, $0x3ffd5818
+DATA expPowers<>+232(SB)/4, $0x337b9b5f
+DATA expPowers<>+236(SB)/4, $0x3ffdfc97
+DATA expPowers<>+240(SB)/4, $0xa2a490da
+DATA expPowers<>+244(SB)/4, $0x3ffea4af
+DATA expPowers<>+248(SB)/4, $0x5b6e4540
+DATA expPowers<>+252(SB)/4, $0x3fff5076
+GLOBL expPowers<>(SB), RODATA|NOPTR, $256
 DATA lowNibbles<>+0(SB)/4, $0x0f0f0f0f
 DATA lowNibbles<>+4(SB)/4, $0x0f0f0f0f
 DATA lowNibbles<>+8(SB)/4, $0x0f0f0f0f
@@ -1245,6 +1582,469 @@ l1:
 	ADDQ $64, AX
 	CMPQ AX, CX
 	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·expShiftedAVX512(SB), NOSPLIT, $0-28
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS shift+24(FP), Y6
+	VMOVUPD expPowers<>+0(SB), Z16
+	VMOVUPD expPowers<>+64(SB), Z17
+	VMOVUPD expPowers<>+128(SB), Z18
+	VMOVUPD expPowers<>+192(SB), Z19
+	VMOVDQU64 expSixteen<>(SB), Z20
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VMOVUPS (SI)(AX*1), Y0
+	VSUBPS Y6, Y0, Y0
+	VCVTPS2PD Y0, Z0
+	VMOVUPD expMost<>(SB), Z1
+	VMINPD Z0, Z1, Z0
+	VMOVUPD expLeast<>(SB), Z1
+	VMAXPD Z0, Z1, Z0
+	VMULPD expPerStep<>(SB), Z0, Z1
+	VADDPD expMagic<>(SB), Z1, Z1
+	VSUBPD expMagic<>(SB), Z1, Z2
+	VMULPD expStepHi<>(SB), Z2, Z3
+	VSUBPD Z3, Z0, Z0
+	VMULPD expStepLo<>(SB), Z2, Z3
+	VSUBPD Z3, Z0, Z0
+	VMULPD Z0, Z0, Z2
+	VMULPD expC5<>(SB), Z0, Z3
+	VADDPD expC4<>(SB), Z3, Z3
+	VMULPD expC6<>(SB), Z2, Z4
+	VADDPD Z4, Z3, Z3
+	VMULPD expC3<>(SB), Z0, Z4
+	VADDPD expC2<>(SB), Z4, Z4
+	VMULPD Z3, Z2, Z3
+	VADDPD Z3, Z4, Z4
+	VMULPD Z4, Z2, Z4
+	VADDPD Z4, Z0, Z0
+	VMOVDQA64 Z1, Z3
+	VMOVDQA64 Z1, Z4
+	VPERMI2PD Z17, Z16, Z3
+	VPERMI2PD Z19, Z18, Z4
+	VPTESTMQ Z20, Z1, K1
+	VBLENDMPD Z4, Z3, K1, Z3
+	VMULPD Z0, Z3, Z0
+	VADDPD Z0, Z3, Z0
+	VPANDQ expNotIndex<>(SB), Z1, Z1
+	VPSLLQ $47, Z1, Z1
+	VPADDQ Z1, Z0, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS Y0, (DI)(AX*1)
+	ADDQ $32, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·siluAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVUPD expPowers<>+0(SB), Z16
+	VMOVUPD expPowers<>+64(SB), Z17
+	VMOVUPD expPowers<>+128(SB), Z18
+	VMOVUPD expPowers<>+192(SB), Z19
+	VMOVDQU64 expSixteen<>(SB), Z20
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VCVTPS2PD (SI)(AX*1), Z6
+	VXORPD expSign<>(SB), Z6, Z0
+	VMOVUPD expMost<>(SB), Z1
+	VMINPD Z0, Z1, Z0
+	VMOVUPD expLeast<>(SB), Z1
+	VMAXPD Z0, Z1, Z0
+	VMULPD expPerStep<>(SB), Z0, Z1
+	VADDPD expMagic<>(SB), Z1, Z1
+	VSUBPD expMagic<>(SB), Z1, Z2
+	VMULPD expStepHi<>(SB), Z2, Z3
+	VSUBPD Z3, Z0, Z0
+	VMULPD expStepLo<>(SB), Z2, Z3
+	VSUBPD Z3, Z0, Z0
+	VMULPD Z0, Z0, Z2
+	VMULPD expC5<>(SB), Z0, Z3
+	VADDPD expC4<>(SB), Z3, Z3
+	VMULPD expC6<>(SB), Z2, Z4
+	VADDPD Z4, Z3, Z3
+	VMULPD expC3<>(SB), Z0, Z4
+	VADDPD expC2<>(SB), Z4, Z4
+	VMULPD Z3, Z2, Z3
+	VADDPD Z3, Z4, Z4
+	VMULPD Z4, Z2, Z4
+	VADDPD Z4, Z0, Z0
+	VMOVDQA64 Z1, Z3
+	VMOVDQA64 Z1, Z4
+	VPERMI2PD Z17, Z16, Z3
+	VPERMI2PD Z19, Z18, Z4
+	VPTESTMQ Z20, Z1, K1
+	VBLENDMPD Z4, Z3, K1, Z3
+	VMULPD Z0, Z3, Z0
+	VADDPD Z0, Z3, Z0
+	VPANDQ expNotIndex<>(SB), Z1, Z1
+	VPSLLQ $47, Z1, Z1
+	VPADDQ Z1, Z0, Z0
+	VADDPD expOne<>(SB), Z0, Z0
+	VDIVPD Z0, Z6, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS Y0, (DI)(AX*1)
+	ADDQ $32, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·addAVX512(SB), NOSPLIT, $0-24
+	MOVQ acc+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVUPS 0(DI), Z0
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VADDPS 0(SI)(AX*1), Z0, Z0
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VMOVUPS Z0, 0(DI)
+	VZEROUPPER
+	RET
+
+TEXT ·divideAVX512(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS divisor+16(FP), Z0
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VMOVUPS 0(SI)(AX*1), Z1
+	VDIVPS Z0, Z1, Z1
+	VMOVUPS Z1, 0(SI)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·largestAVX512(SB), NOSPLIT, $0-32
+	MOVQ acc+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVUPS 0(DI), Z0
+	XORQ AX, AX
+	XORQ DX, DX
+	SHLQ $2, CX
+l1:
+	VMOVUPS 0(SI)(AX*1), Z2
+	VMAXPS Z2, Z0, Z0
+	VCMPPS $3, Z2, Z2, K1
+	KMOVW K1, R8
+	ORQ R8, DX
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VMOVUPS Z0, 0(DI)
+	MOVQ DX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+TEXT ·addRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ rows+8(FP), SI
+	MOVQ stride+16(FP), DX
+	MOVQ n+40(FP), CX
+l2:
+	CMPQ CX, $64
+	JLT l1
+	MOVQ factors+24(FP), BX
+	MOVQ count+32(FP), R9
+	MOVQ SI, R8
+	VMOVUPS 0(DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+l3:
+	VBROADCASTSS (BX), Z4
+	VMULPS 0(R8), Z4, Z5
+	VADDPS Z5, Z0, Z0
+	VMULPS 64(R8), Z4, Z6
+	VADDPS Z6, Z1, Z1
+	VMULPS 128(R8), Z4, Z7
+	VADDPS Z7, Z2, Z2
+	VMULPS 192(R8), Z4, Z8
+	VADDPS Z8, Z3, Z3
+	ADDQ DX, R8
+	ADDQ $4, BX
+	DECQ R9
+	JNZ l3
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	ADDQ $256, DI
+	ADDQ $256, SI
+	SUBQ $64, CX
+	JMP l2
+l1:
+l5:
+	CMPQ CX, $16
+	JLT l4
+	MOVQ factors+24(FP), BX
+	MOVQ count+32(FP), R9
+	MOVQ SI, R8
+	VMOVUPS 0(DI), Z0
+l6:
+	VBROADCASTSS (BX), Z4
+	VMULPS 0(R8), Z4, Z5
+	VADDPS Z5, Z0, Z0
+	ADDQ DX, R8
+	ADDQ $4, BX
+	DECQ R9
+	JNZ l6
+	VMOVUPS Z0, 0(DI)
+	ADDQ $64, DI
+	ADDQ $64, SI
+	SUBQ $16, CX
+	JMP l5
+l4:
+	VZEROUPPER
+	RET
+
+TEXT ·expShiftedAVX2(SB), NOSPLIT, $0-28
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS shift+24(FP), X6
+	LEAQ expPowers<>(SB), R8
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VMOVUPS (SI)(AX*1), X0
+	VSUBPS X6, X0, X0
+	VCVTPS2PD X0, Y0
+	VMOVUPD expMost<>(SB), Y1
+	VMINPD Y0, Y1, Y0
+	VMOVUPD expLeast<>(SB), Y1
+	VMAXPD Y0, Y1, Y0
+	VMULPD expPerStep<>(SB), Y0, Y1
+	VADDPD expMagic<>(SB), Y1, Y1
+	VSUBPD expMagic<>(SB), Y1, Y2
+	VMULPD expStepHi<>(SB), Y2, Y3
+	VSUBPD Y3, Y0, Y0
+	VMULPD expStepLo<>(SB), Y2, Y3
+	VSUBPD Y3, Y0, Y0
+	VMULPD Y0, Y0, Y2
+	VMULPD expC5<>(SB), Y0, Y3
+	VADDPD expC4<>(SB), Y3, Y3
+	VMULPD expC6<>(SB), Y2, Y4
+	VADDPD Y4, Y3, Y3
+	VMULPD expC3<>(SB), Y0, Y4
+	VADDPD expC2<>(SB), Y4, Y4
+	VMULPD Y3, Y2, Y3
+	VADDPD Y3, Y4, Y4
+	VMULPD Y4, Y2, Y4
+	VADDPD Y4, Y0, Y0
+	VPAND expIndex<>(SB), Y1, Y2
+	VPCMPEQQ Y5, Y5, Y5
+	VGATHERQPD Y5, (R8)(Y2*8), Y3
+	VMULPD Y0, Y3, Y0
+	VADDPD Y0, Y3, Y0
+	VPAND expNotIndex<>(SB), Y1, Y1
+	VPSLLQ $47, Y1, Y1
+	VPADDQ Y1, Y0, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS X0, (DI)(AX*1)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·siluAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	LEAQ expPowers<>(SB), R8
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VCVTPS2PD (SI)(AX*1), Y6
+	VXORPD expSign<>(SB), Y6, Y0
+	VMOVUPD expMost<>(SB), Y1
+	VMINPD Y0, Y1, Y0
+	VMOVUPD expLeast<>(SB), Y1
+	VMAXPD Y0, Y1, Y0
+	VMULPD expPerStep<>(SB), Y0, Y1
+	VADDPD expMagic<>(SB), Y1, Y1
+	VSUBPD expMagic<>(SB), Y1, Y2
+	VMULPD expStepHi<>(SB), Y2, Y3
+	VSUBPD Y3, Y0, Y0
+	VMULPD expStepLo<>(SB), Y2, Y3
+	VSUBPD Y3, Y0, Y0
+	VMULPD Y0, Y0, Y2
+	VMULPD expC5<>(SB), Y0, Y3
+	VADDPD expC4<>(SB), Y3, Y3
+	VMULPD expC6<>(SB), Y2, Y4
+	VADDPD Y4, Y3, Y3
+	VMULPD expC3<>(SB), Y0, Y4
+	VADDPD expC2<>(SB), Y4, Y4
+	VMULPD Y3, Y2, Y3
+	VADDPD Y3, Y4, Y4
+	VMULPD Y4, Y2, Y4
+	VADDPD Y4, Y0, Y0
+	VPAND expIndex<>(SB), Y1, Y2
+	VPCMPEQQ Y5, Y5, Y5
+	VGATHERQPD Y5, (R8)(Y2*8), Y3
+	VMULPD Y0, Y3, Y0
+	VADDPD Y0, Y3, Y0
+	VPAND expNotIndex<>(SB), Y1, Y1
+	VPSLLQ $47, Y1, Y1
+	VPADDQ Y1, Y0, Y0
+	VADDPD expOne<>(SB), Y0, Y0
+	VDIVPD Y0, Y6, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS X0, (DI)(AX*1)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·addAVX2(SB), NOSPLIT, $0-24
+	MOVQ acc+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VADDPS 0(SI)(AX*1), Y0, Y0
+	VADDPS 32(SI)(AX*1), Y1, Y1
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+TEXT ·divideAVX2(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS divisor+16(FP), Y0
+	XORQ AX, AX
+	SHLQ $2, CX
+l1:
+	VMOVUPS 0(SI)(AX*1), Y1
+	VDIVPS Y0, Y1, Y1
+	VMOVUPS Y1, 0(SI)(AX*1)
+	VMOVUPS 32(SI)(AX*1), Y2
+	VDIVPS Y0, Y2, Y2
+	VMOVUPS Y2, 32(SI)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VZEROUPPER
+	RET
+
+TEXT ·largestAVX2(SB), NOSPLIT, $0-32
+	MOVQ acc+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
+	XORQ AX, AX
+	XORQ DX, DX
+	SHLQ $2, CX
+l1:
+	VMOVUPS 0(SI)(AX*1), Y2
+	VMAXPS Y2, Y0, Y0
+	VCMPPS $3, Y2, Y2, Y4
+	VMOVMSKPS Y4, R8
+	ORQ R8, DX
+	VMOVUPS 32(SI)(AX*1), Y3
+	VMAXPS Y3, Y1, Y1
+	VCMPPS $3, Y3, Y3, Y4
+	VMOVMSKPS Y4, R8
+	ORQ R8, DX
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT l1
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	MOVQ DX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+TEXT ·addRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ rows+8(FP), SI
+	MOVQ stride+16(FP), DX
+	MOVQ n+40(FP), CX
+l2:
+	CMPQ CX, $32
+	JLT l1
+	MOVQ factors+24(FP), BX
+	MOVQ count+32(FP), R9
+	MOVQ SI, R8
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+l3:
+	VBROADCASTSS (BX), Y4
+	VMULPS 0(R8), Y4, Y5
+	VADDPS Y5, Y0, Y0
+	VMULPS 32(R8), Y4, Y6
+	VADDPS Y6, Y1, Y1
+	VMULPS 64(R8), Y4, Y7
+	VADDPS Y7, Y2, Y2
+	VMULPS 96(R8), Y4, Y8
+	VADDPS Y8, Y3, Y3
+	ADDQ DX, R8
+	ADDQ $4, BX
+	DECQ R9
+	JNZ l3
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	ADDQ $128, DI
+	ADDQ $128, SI
+	SUBQ $32, CX
+	JMP l2
+l1:
+l5:
+	CMPQ CX, $16
+	JLT l4
+	MOVQ factors+24(FP), BX
+	MOVQ count+32(FP), R9
+	MOVQ SI, R8
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
+l6:
+	VBROADCASTSS (BX), Y4
+	VMULPS 0(R8), Y4, Y5
+	VADDPS Y5, Y0, Y0
+	VMULPS 32(R8), Y4, Y6
+	VADDPS Y6, Y1, Y1
+	ADDQ DX, R8
+	ADDQ $4, BX
+	DECQ R9
+	JNZ l6
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ $64, DI
+	ADDQ $64, SI
+	SUBQ $16, CX
+	JMP l5
+l4:
 	VZEROUPPER
 	RET
 

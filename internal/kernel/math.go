@@ -12,11 +12,18 @@ import (
 // rounded to float32 is the correctly rounded one but for about one value in 10^8.
 
 const (
-	log2e = 1 / math.Ln2
 	// ln2 in two parts; the upper one has 32 bits, so that its product with an
 	// exponent is exact.
 	ln2Hi = 6.93147180369123816490e-01
 	ln2Lo = 1.90821492927058770002e-10
+)
+
+// ln2/32 in two parts; the upper one has 21 bits, so that its product with a whole
+// number below 2^31 is exact.
+const (
+	stepHi  = 0x1.62e4200000000p-6
+	stepLo  = 0x1.fdf473de6af28p-27
+	perStep = 0x1.71547652b82fep+5 // 32/ln2
 )
 
 // Exp is e to the power of x.
@@ -29,20 +36,39 @@ func Exp(x float64) float64 {
 	case x < -745.1332191019412:
 		return 0
 	}
-	k := math.Floor(float64(x*log2e) + 0.5)
-	r := x - float64(k*ln2Hi) - float64(k*ln2Lo)
-	// Taylor series on |r| <= ln2/2: the first term left out is below 2^-57.
-	p := 1.0 / 6227020800
-	for _, c := range expSeries {
-		p = float64(p*r) + c
-	}
-	return math.Ldexp(p, int(k))
+	// x = k*ln2/32 + r with |r| <= ln2/64. Adding and taking away rounds to a
+	// whole number, which the lowest bits of the sum hold.
+	const magic = 0x1.8p52
+	t := float64(x*perStep) + magic
+	kd := t - magic
+	k := int(int32(math.Float64bits(t)))
+	r := x - float64(kd*stepHi) - float64(kd*stepLo)
+	// The series of e^r - 1; the first term left out is below 2^-57.
+	z := float64(r * r)
+	p := 1.0/24 + float64(r*(1.0/120)) + float64(z*(1.0/720))
+	p = r + float64(z*(0.5+float64(r*(1.0/6))+float64(z*p)))
+	power := expPowers[k&31]
+	return scaleByPower(power+float64(power*p), k>>5)
 }
 
-// expSeries are the reciprocals of the factorials of 12 down to 0.
-var expSeries = [...]float64{
-	1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
-	1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1,
+// scaleByPower is x times 2^k, for x in [1, 2].
+func scaleByPower(x float64, k int) float64 {
+	if k >= -1022 && k <= 1022 {
+		return x * math.Float64frombits(uint64(k+1023)<<52)
+	}
+	return math.Ldexp(x, k)
+}
+
+// expPowers are 2^(j/32), rounded.
+var expPowers = [32]float64{
+	0x1.0000000000000p+0, 0x1.059b0d3158574p+0, 0x1.0b5586cf9890fp+0, 0x1.11301d0125b51p+0,
+	0x1.172b83c7d517bp+0, 0x1.1d4873168b9aap+0, 0x1.2387a6e756238p+0, 0x1.29e9df51fdee1p+0,
+	0x1.306fe0a31b715p+0, 0x1.371a7373aa9cbp+0, 0x1.3dea64c123422p+0, 0x1.44e086061892dp+0,
+	0x1.4bfdad5362a27p+0, 0x1.5342b569d4f82p+0, 0x1.5ab07dd485429p+0, 0x1.6247eb03a5585p+0,
+	0x1.6a09e667f3bcdp+0, 0x1.71f75e8ec5f74p+0, 0x1.7a11473eb0187p+0, 0x1.82589994cce13p+0,
+	0x1.8ace5422aa0dbp+0, 0x1.93737b0cdc5e5p+0, 0x1.9c49182a3f090p+0, 0x1.a5503b23e255dp+0,
+	0x1.ae89f995ad3adp+0, 0x1.b7f76f2fb5e47p+0, 0x1.c199bdd85529cp+0, 0x1.cb720dcef9069p+0,
+	0x1.d5818dcfba487p+0, 0x1.dfc97337b9b5fp+0, 0x1.ea4afa2a490dap+0, 0x1.f50765b6e4540p+0,
 }
 
 // Log is the natural logarithm: -Inf for 0, NaN below.

@@ -89,7 +89,7 @@ func TestElementaryBits(t *testing.T) {
 		add(c)
 		add(float64(Silu(float32(x))))
 	}
-	if want := uint64(0x93081d09e69a0dfa); h != want {
+	if want := uint64(0x94a8434a28a887e3); h != want {
 		t.Errorf("hash of results %#x, want %#x", h, want)
 	}
 }
@@ -107,5 +107,29 @@ func TestSoftmaxAndRMS(t *testing.T) {
 	}
 	if got := RMS([]float32{3, -3, 3, -3}, 0); got != float32(1)/3 {
 		t.Errorf("RMS = %v", got)
+	}
+}
+
+func TestMax(t *testing.T) {
+	negativeZero := float32(math.Copysign(0, -1))
+	for _, n := range []int{1, 5, 16, 64, 100} {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = negativeZero
+		}
+		if got := Max(x); got != 0 || math.Signbit(float64(got)) {
+			t.Errorf("the largest of %d times -0 is %v", n, got)
+		}
+		x[n-1] = 3
+		if got := Max(x); got != 3 {
+			t.Errorf("the largest of %d is %v, want 3", n, got)
+		}
+		x[n/2] = float32(math.NaN())
+		if got := Max(x); got == got {
+			t.Errorf("the largest of %d with a NaN is %v", n, got)
+		}
+	}
+	if got := Max(nil); !math.IsInf(float64(got), -1) {
+		t.Errorf("the largest of none is %v", got)
 	}
 }

@@ -219,7 +219,7 @@ func FP8(f numfmt.FP8, codes []byte, rows, cols int, s Scales) (*Matrix, error) 
 	if err := s.check(rows, cols); err != nil {
 		return nil, fmt.Errorf("FP8 weights of %d x %d: %w", rows, cols, err)
 	}
-	return &Matrix{rows: rows, cols: cols, kind: "fp8-" + f.String(), weights: fp8{f, codes, cols, s, ceilDiv(cols, s.Cols)}}, nil
+	return &Matrix{rows: rows, cols: cols, kind: "fp8-" + f.String(), weights: newFP8(f, codes, cols, s)}, nil
 }
 
 type fp8 struct {
@@ -228,6 +228,26 @@ type fp8 struct {
 	cols     int
 	scales   Scales
 	gridCols int
+	// halves are the scales for codes that are read as binary16 (see toHalf); nil
+	// if a code of this kind can't be, or a scale overflows.
+	halves []float32
+}
+
+func newFP8(f numfmt.FP8, codes []byte, cols int, s Scales) fp8 {
+	w := fp8{f: f, codes: codes, cols: cols, scales: s, gridCols: ceilDiv(cols, s.Cols)}
+	if f != numfmt.E4M3FN {
+		return w
+	}
+	halves := make([]float32, len(s.Values))
+	for i, scale := range s.Values {
+		half, ok := halfScale(scale)
+		if !ok {
+			return w
+		}
+		halves[i] = half
+	}
+	w.halves = halves
+	return w
 }
 
 // toHalf is what the scale of a weight is multiplied by when its E4M3FN code is
@@ -243,46 +263,41 @@ func halfScale(scale float32) (s float32, ok bool) {
 
 func (w fp8) decode(s *scratch, dst []float32, row, col int) {
 	codes := w.codes[row*w.cols+col:][:len(dst)]
-	scales := w.scales.Values[row/w.scales.Rows*w.gridCols:]
+	grid := row / w.scales.Rows * w.gridCols
 	whole := len(dst) &^ 15
 	half := s.half[:whole]
-	fast := w.f == numfmt.E4M3FN && arith.fp8Half(half, codes)
+	fast := w.halves != nil && arith.fp8Half(half, codes)
 	for i := 0; i < len(dst); {
 		block := (col + i) / w.scales.Cols
 		end := min((block+1)*w.scales.Cols-col, len(dst))
-		scale, ok := halfScale(scales[block])
-		if ok && fast {
+		if fast {
 			n := min(end, whole)
-			arith.halfScaled(dst[i:n], half[i:n], scale)
+			arith.halfScaled(dst[i:n], half[i:n], w.halves[grid+block])
 			i = n
 		}
-		w.f.DecodeScaled(dst[i:end], codes[i:end], scales[block])
+		w.f.DecodeScaled(dst[i:end], codes[i:end], w.scales.Values[grid+block])
 		i = end
 	}
 }
 
 func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
-	if w.f != numfmt.E4M3FN || w.scales.Cols < w.cols && segment%w.scales.Cols != 0 {
+	if w.halves == nil || w.scales.Cols < w.cols && halfSegment%w.scales.Cols != 0 {
 		return false
 	}
-	run := min(w.scales.Cols, segment)
+	run := min(w.scales.Cols, halfSegment)
 	whole := w.cols &^ 15
-	for c := 0; c < whole; c += segment {
-		n := min(segment, whole-c)
+	for c := 0; c < whole; c += halfSegment {
+		n := min(halfSegment, whole-c)
 		for r := range 4 {
-			if !arith.fp8Half(s.half[r*segment:][:n], w.codes[(row+r)*w.cols+c:]) {
+			if !arith.fp8Half(s.half[r*halfSegment:][:n], w.codes[(row+r)*w.cols+c:]) {
 				return false
 			}
-			grid := w.scales.Values[(row+r)/w.scales.Rows*w.gridCols:]
-			for i := 0; i < n; i += run {
-				scale, ok := halfScale(grid[(c+i)/w.scales.Cols])
-				if !ok {
-					return false
-				}
-				s.list[i/run*4+r] = scale
+			list := s.list[r:]
+			for i, scale := range w.halves[(row+r)/w.scales.Rows*w.gridCols+c/w.scales.Cols:][:ceilDiv(n, run)] {
+				list[4*i] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], segment, x[c:c+n], s.list[:], run)
+		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], run)
 	}
 	dotTail(acc, s, w, row, whole, w.cols, x)
 	return true
@@ -407,11 +422,11 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.f != numfmt.E4M3FN {
 		return false
 	}
-	for c := 0; c < w.cols; c += segment {
-		n := min(segment, w.cols-c)
+	for c := 0; c < w.cols; c += halfSegment {
+		n := min(halfSegment, w.cols-c)
 		for r := range 4 {
 			at := (row+r)*w.cols + c
-			if !arith.fp8Half(s.half[r*segment:][:n], w.codes[at:]) {
+			if !arith.fp8Half(s.half[r*halfSegment:][:n], w.codes[at:]) {
 				return false
 			}
 			for i, code := range w.scales[at/numfmt.MXGroup:][:n/numfmt.MXGroup] {
@@ -422,7 +437,7 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 				s.list[4*i+r] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], segment, x[c:c+n], s.list[:], numfmt.MXGroup)
+		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], numfmt.MXGroup)
 	}
 	return true
 }

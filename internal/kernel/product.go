@@ -12,6 +12,8 @@ const (
 	rowBlock = 16
 	// tokenBlock rows of activations share one decoding of the weights.
 	tokenBlock = 128
+	// halfSegment columns of four rows of FP8 are brought to 16 bits at a time.
+	halfSegment = 4 * segment
 	// inlineWork is the number of products below which starting goroutines would
 	// cost more than it gains.
 	inlineWork = 1 << 15
@@ -28,10 +30,10 @@ type fused interface {
 // scratch is the memory of one task.
 type scratch struct {
 	tile [rowBlock * segment]float32
-	half [4 * segment]uint16
+	half [4 * halfSegment]uint16
 	acc  [rowBlock * tokenBlock]lanes
 	sums [rowBlock * tokenBlock]float32
-	list [4 * segment / 16]float32
+	list [4 * halfSegment / 16]float32
 
 	// Four rows of unpacked block weights.
 	codes [4 * segment]byte

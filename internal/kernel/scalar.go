@@ -1,6 +1,10 @@
 package kernel
 
-import "shakedown/internal/numfmt"
+import (
+	"math"
+
+	"shakedown/internal/numfmt"
+)
 
 // lanes are the partial sums of one dot product.
 type lanes [16]float32
@@ -108,5 +112,50 @@ func (scalar) addScaled(dst, x []float32, f float32) {
 	x = x[:len(dst)]
 	for i, v := range x {
 		dst[i] += float32(f * v)
+	}
+}
+
+func (s scalar) addRows(dst, rows []float32, stride int, factors []float32) {
+	for j, f := range factors {
+		s.addScaled(dst, rows[j*stride:], f)
+	}
+}
+
+func (scalar) expShifted(dst, x []float32, shift float32) {
+	for i, v := range x {
+		dst[i] = Exp32(v - shift)
+	}
+}
+
+func (scalar) silu(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = Silu(v)
+	}
+}
+
+func (scalar) sum(x []float32) float32 {
+	var acc lanes
+	for i, v := range x {
+		acc[i&15] += v
+	}
+	return acc.sum()
+}
+
+func (scalar) largest(x []float32) float32 {
+	m := float32(math.Inf(-1))
+	for _, v := range x {
+		if v != v {
+			return v
+		}
+		if v > m {
+			m = v
+		}
+	}
+	return m + 0 // of zeros, the positive one
+}
+
+func (scalar) divide(x []float32, divisor float32) {
+	for i, v := range x {
+		x[i] = v / divisor
 	}
 }

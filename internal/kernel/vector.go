@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // Dot is the dot product of two vectors of the same length, in the order of the
 // package comment. For many products with one vector, Dots is faster.
 func Dot(a, b []float32) float32 {
@@ -59,6 +57,19 @@ func AddScaled(dst, x []float32, f float32) {
 	arith.addScaled(dst, x, f)
 }
 
+// AddScaledRows adds factors[j] times the row of len(dst) values that begins at
+// rows[j*stride], for all of factors in rising order: the values of attention,
+// weighted, for example. It has the bits of AddScaled for each row.
+func AddScaledRows(dst, rows []float32, stride int, factors []float32) {
+	if len(factors) == 0 {
+		return
+	}
+	if stride < len(dst) || len(rows) < (len(factors)-1)*stride+len(dst) {
+		panic("kernel: AddScaledRows of rows that are too short")
+	}
+	arith.addRows(dst, rows, stride, factors)
+}
+
 // RMS is 1/sqrt(mean(x^2) + eps): the sum of squares is Dot(x, x), division,
 // addition, root and reciprocal are each rounded to float32.
 func RMS(x []float32, eps float32) float32 {
@@ -67,38 +78,24 @@ func RMS(x []float32, eps float32) float32 {
 }
 
 // Sum adds the values in the order of a dot product with ones.
-func Sum(x []float32) float32 {
-	var acc lanes
-	for i, v := range x {
-		acc[i&15] += v
-	}
-	return acc.sum()
-}
+func Sum(x []float32) float32 { return arith.sum(x) }
 
-// Max is the largest value, NaN if any is NaN, and -Inf of none.
-func Max(x []float32) float32 {
-	m := float32(math.Inf(-1))
-	for _, v := range x {
-		if v > m || v != v {
-			m = v
-			if v != v {
-				break
-			}
-		}
-	}
-	return m
-}
+// Max is the largest value, NaN if any is NaN, and -Inf of none; of zeros it is the
+// positive one.
+func Max(x []float32) float32 { return arith.largest(x) }
 
 // Softmax replaces x by exp(x-max)/sum: each exponential rounded to float32, the
 // sum that of Sum, each quotient rounded. Values of -Inf get 0; if all are -Inf,
 // or one is NaN or +Inf, the result is NaN, as the formula says.
 func Softmax(x []float32) {
-	m := Max(x)
-	for i, v := range x {
-		x[i] = Exp32(v - m)
+	arith.expShifted(x, x, arith.largest(x))
+	arith.divide(x, arith.sum(x))
+}
+
+// Silus sets dst to Silu of each x, of the same length; dst may be x.
+func Silus(dst, x []float32) {
+	if len(dst) != len(x) {
+		panic("kernel: Silus of vectors of different lengths")
 	}
-	total := Sum(x)
-	for i, v := range x {
-		x[i] = v / total
-	}
+	arith.silu(dst, x)
 }

@@ -98,8 +98,8 @@ func roundMini(b uint32, man, bias int) uint32 {
 		r := mag + 1<<(shift-1) - 1 + mag>>shift&1
 		return r>>shift - uint32(127-bias)<<man
 	}
-	// Subnormal: a whole number of smallest steps. Scaling by a power of two
-	// is exact in float64 for every float32.
-	steps := math.Ldexp(float64(math.Float32frombits(mag)), bias-1+man)
-	return uint32(math.RoundToEven(steps))
+	// Subnormal: a whole number of smallest steps. Beside 2^23 steps, a float32
+	// has room for whole ones only, so that the addition rounds.
+	first := uint32(127+24-bias-man) << 23
+	return math.Float32bits(math.Float32frombits(mag)+math.Float32frombits(first)) - first
 }

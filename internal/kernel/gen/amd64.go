@@ -31,6 +31,10 @@ func amd64(u *unit) {
 		v.nibbles(u)
 		v.addScaled(u)
 	}
+	expConstants(u)
+	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
+		v.elementary(u)
+	}
 	ggml(u)
 }
 
