@@ -28,7 +28,7 @@ func (o *modelOptions) addTo(cmd *cobra.Command) {
 	f.StringVar(&o.prompt, "prompt", "", "the prompt as `TEXT`, for the checkpoint's tokenizer")
 	f.StringVar(&o.tokens, "tokens", "", "the prompt as token ids: `1,2,3`")
 	f.StringVar(&o.numerics, "numerics", numerics.Default, "arithmetic: `NAME` of a set, then switches such as kv=fp8_656, separated by commas; see shakedown help numerics")
-	f.BoolVar(&o.allowNaN, "allow-nan", false, "go on although weights hold NaN or infinities")
+	f.BoolVar(&o.allowNaN, "allow-nan", false, "go on although weights hold NaN or infinities; they are not searched for them")
 	_ = cmd.RegisterFlagCompletionFunc("numerics", cobra.FixedCompletions(numerics.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 

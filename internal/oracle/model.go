@@ -15,6 +15,7 @@ type Model struct {
 	Num   numerics.Numerics
 	round rounding
 	pool  *kernel.Pool
+	pager Pager
 
 	embed  *linear
 	head   *linear
@@ -44,7 +45,10 @@ type draft struct {
 // checkpoint lacks are left out, since they take no part in plain inference. The
 // pool computes; it has no influence on results.
 func New(s *family.Spec, w Weights, n numerics.Numerics, pool *kernel.Pool) (*Model, error) {
-	m := &Model{Spec: s, Num: n, round: newRounding(n), pool: pool}
+	m := &Model{Spec: s, Num: n, round: newRounding(n), pool: pool, pager: noPager{}}
+	if p, ok := w.(Pager); ok {
+		m.pager = p
+	}
 	if err := m.checkGeometry(); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,13 @@ func (p *moe) run(st *step, x []float32) []float32 {
 			byExpert[e] = append(byExpert[e], slot{t, i})
 		}
 	}
+	if st.n*p.TopK < p.Experts {
+		for e, slots := range byExpert {
+			if len(slots) > 0 {
+				st.m.pager.Expert(st.layer, e)
+			}
+		}
+	}
 	k := len(experts[0])
 	outs := make([]float32, st.n*k*hidden)
 	for e, slots := range byExpert {

@@ -48,12 +48,15 @@ func (s *Session) Feed(ctx context.Context, tokens []int) ([]float32, error) {
 	s.rope.grow(s.n + len(tokens))
 	st := &step{m: m, tap: s.tap, rope: s.rope, layer: -1, start: s.n, n: len(tokens)}
 	st.see("embed", m.embed.name, x)
+	m.ahead(0, st.n)
 	for i, l := range m.layers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		m.ahead(i+1, st.n)
 		st.layer = i
 		x = l.run(st, s.caches[i], x)
+		m.pager.Done(i)
 	}
 	s.n += len(tokens)
 	return x, nil

@@ -63,9 +63,22 @@ func (s *Source) Close() error { return s.Files.Close() }
 // Model binds the checkpoint to an arithmetic. A missing weight, one of another
 // shape and an unsupported storage are errors that name it.
 func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
-	m, err := oracle.New(s.Spec, &weights{c: s.Files, num: n}, n, s.pool)
+	var w oracle.Weights = &weights{c: s.Files, num: n}
+	if room, ok := availableMemory(); ok && s.bytes() > room {
+		w = newPaged(&weights{c: s.Files, num: n})
+	}
+	m, err := oracle.New(s.Spec, w, n, s.pool)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Files.Path, err)
 	}
 	return m, nil
+}
+
+// bytes is the size of all tensors.
+func (s *Source) bytes() int64 {
+	var n int64
+	for _, t := range s.Files.Tensors() {
+		n += t.Size
+	}
+	return n
 }

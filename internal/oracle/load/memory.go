@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -108,8 +109,14 @@ func availableMemory() (int64, bool) {
 		return 0, false
 	}
 	available, ok := meminfo(string(info))
-	if limit, limited := cgroupRoom("/sys/fs/cgroup"); limited && (!ok || limit < available) {
-		return limit, true
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return available, ok
+	}
+	for _, g := range cgroups(string(own)) {
+		if room, limited := g.room(); limited && (!ok || room < available) {
+			available, ok = room, true
+		}
 	}
 	return available, ok
 }
@@ -124,27 +131,56 @@ func meminfo(text string) (int64, bool) {
 	return 0, false
 }
 
-// cgroupRoom is the limit of a version 2 control group less what can't be
-// reclaimed of its use.
-func cgroupRoom(dir string) (int64, bool) {
-	read := func(name string) (string, bool) {
-		b, err := os.ReadFile(dir + "/" + name)
-		return strings.TrimSpace(string(b)), err == nil
-	}
-	text, ok := read("memory.max")
-	limit, err := strconv.ParseInt(text, 10, 64)
-	if !ok || err != nil { // "max": no limit
-		return 0, false
-	}
-	stat, ok := read("memory.stat")
-	if !ok {
-		return limit, true
-	}
-	var anon int64
-	for _, line := range strings.Split(stat, "\n") {
-		if rest, ok := strings.CutPrefix(line, "anon "); ok {
-			anon, _ = strconv.ParseInt(rest, 10, 64) // 0 where the kernel does not tell
+// cgroup is a control group with a memory controller: its folder, and the names
+// of its limit and of the field of memory.stat that can't be reclaimed.
+type cgroup struct{ dir, limit, used string }
+
+// cgroups reads /proc/self/cgroup: the own group and, in a container that sees
+// the group as its root, the root.
+func cgroups(text string) []cgroup {
+	var out []cgroup
+	for _, line := range strings.Split(text, "\n") {
+		parts := strings.SplitN(line, ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		g := cgroup{dir: "/sys/fs/cgroup", limit: "memory.max", used: "anon"}
+		switch {
+		case parts[1] == "memory": // version 1
+			g = cgroup{dir: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes", used: "total_rss"}
+		case parts[0] != "0" || parts[1] != "":
+			continue
+		}
+		root := g
+		g.dir = filepath.Join(g.dir, filepath.Clean("/"+parts[2]))
+		out = append(out, g)
+		if g.dir != root.dir {
+			out = append(out, root)
 		}
 	}
-	return max(limit-anon, 0), true
+	return out
+}
+
+// room is the limit of the group less what can't be reclaimed of its use; false
+// when there is no limit.
+func (g cgroup) room() (int64, bool) {
+	text, err := os.ReadFile(filepath.Join(g.dir, g.limit))
+	if err != nil {
+		return 0, false
+	}
+	limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil { // "max": no limit
+		return 0, false
+	}
+	stat, err := os.ReadFile(filepath.Join(g.dir, "memory.stat"))
+	if err != nil {
+		return limit, true
+	}
+	var used int64
+	for _, line := range strings.Split(string(stat), "\n") {
+		if rest, ok := strings.CutPrefix(line, g.used+" "); ok {
+			used, _ = strconv.ParseInt(rest, 10, 64) // 0 where the kernel does not tell
+		}
+	}
+	return max(limit-used, 0), true
 }
