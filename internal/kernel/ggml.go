@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"math"
 
 	"shakedown/internal/numfmt"
@@ -162,40 +161,58 @@ func quantize256(codes []int8, x []float32) (scale float32) {
 // format first, as llama.cpp does; other formats, which it computes in float32 or
 // doesn't have, are computed by MulMat.
 func (m *Matrix) MulMatGGML(p *Pool, dst, x []float32, n int) {
-	if len(x) != n*m.cols || len(dst) != n*m.rows {
-		panic(fmt.Sprintf("kernel: %d x %d matrix, %d rows of activations: %d values in, %d out", m.rows, m.cols, n, len(x), len(dst)))
-	}
-	if w, ok := m.weights.(halves); ok {
-		rounded := make([]float32, len(x))
-		for i, v := range x {
-			if w.t == numfmt.GGUFBF16 {
-				rounded[i] = numfmt.RoundBF16(v)
-			} else {
-				rounded[i] = numfmt.RoundF16(v)
+	MultiplyGGML(p, Product{m, dst, x, n})
+}
+
+// MultiplyGGML is Multiply with the ggml numerics. Products of the same activations
+// and kind of matrix share their quantisation.
+func MultiplyGGML(p *Pool, products ...Product) {
+	var integer, other []Product
+	var quantised []*q8
+	for _, q := range products {
+		q.check()
+		switch w := q.Matrix.weights.(type) {
+		case blocks:
+			if w.values == 1 {
+				break
 			}
+			quantised = append(quantised, quantizeOnce(p, w.t, q, integer, quantised))
+			integer = append(integer, q)
+			continue
+		case halves:
+			round := numfmt.RoundF16
+			if w.t == numfmt.GGUFBF16 {
+				round = numfmt.RoundBF16
+			}
+			rounded := make([]float32, len(q.X))
+			for i, v := range q.X {
+				rounded[i] = round(v)
+			}
+			q.X = rounded
 		}
-		m.MulMat(p, dst, rounded, n)
-		return
+		other = append(other, q)
 	}
-	w, ok := m.weights.(blocks)
-	if !ok || w.values == 1 {
-		m.MulMat(p, dst, x, n)
-		return
+	if len(other) > 0 {
+		Multiply(p, other...)
 	}
-	if m.rows*m.cols*n < inlineWork {
-		p = nil
-	}
-	q := quantize(p, w.t, x, m.cols, n)
-	tokenBlocks := ceilDiv(n, tokenBlock)
-	p.Each(ceilDiv(m.rows, rowBlock)*tokenBlocks, func(task int) {
-		s := scratches.Get().(*scratch)
-		defer scratches.Put(s)
-		r0, t0 := task/tokenBlocks*rowBlock, task%tokenBlocks*tokenBlock
-		r1, t1 := min(r0+rowBlock, m.rows), min(t0+tokenBlock, n)
+	share(p, integer, func(s *scratch, i, task int) {
+		q := integer[i]
+		r0, r1, t0, t1 := q.block(task)
 		for r := r0; r < r1; r += 4 {
-			m.mulGGML(s, w, q, dst, r, min(r+4, r1), t0, t1)
+			q.Matrix.mulGGML(s, q.Matrix.weights.(blocks), quantised[i], q.Dst, r, min(r+4, r1), t0, t1)
 		}
 	})
+}
+
+// quantizeOnce quantises the activations of q, or returns what an earlier product
+// of the same activations made of them.
+func quantizeOnce(p *Pool, t numfmt.GGUF, q Product, earlier []Product, quantised []*q8) *q8 {
+	for i, e := range earlier {
+		if e.Matrix.weights.(blocks).t == t && e.N == q.N && len(q.X) > 0 && len(e.X) == len(q.X) && &e.X[0] == &q.X[0] {
+			return quantised[i]
+		}
+	}
+	return quantize(p, t, q.X, q.Matrix.cols, q.N)
 }
 
 // mulGGML computes up to four rows [r0, r1) of the products [t0, t1).

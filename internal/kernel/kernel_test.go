@@ -262,6 +262,7 @@ func TestMismatchedLengthsPanic(t *testing.T) {
 			AddScaledRows(make([]float32, 3), make([]float32, 5), 3, make([]float32, 2))
 		},
 		"Silus":      func() { Silus(make([]float32, 3), make([]float32, 4)) },
+		"Exps":       func() { Exps(make([]float32, 3), make([]float32, 4), 0) },
 		"AddScaled":  func() { AddScaled(make([]float32, 3), make([]float32, 2), 1) },
 		"MulVec":     func() { m.MulVec(nil, make([]float32, 2), make([]float32, 2)) },
 		"MulMatGGML": func() { m.MulMatGGML(nil, make([]float32, 3), make([]float32, 3), 1) },
@@ -367,4 +368,34 @@ func TestProductBits(t *testing.T) {
 	if want := uint64(0x877adee6af9600ea); h != want {
 		t.Errorf("hash of results %#x, want %#x", h, want)
 	}
+}
+
+// TestMultiply: several products at once have the bits of each alone.
+func TestMultiply(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 14))
+	var products []Product
+	var want, wantGGML [][]float32
+	x := floatsOf(r, 3*512, 1)
+	for i, s := range samples() {
+		p := Product{Matrix: s.make(r, 5+11*i%40, 512), X: x, N: 3}
+		if i%3 == 0 {
+			p.X, p.N = floatsOf(r, 512, 1), 1
+		}
+		p.Dst = make([]float32, p.N*p.Matrix.Rows())
+		exact, ggml := make([]float32, len(p.Dst)), make([]float32, len(p.Dst))
+		p.Matrix.MulMat(nil, exact, p.X, p.N)
+		p.Matrix.MulMatGGML(nil, ggml, p.X, p.N)
+		products, want, wantGGML = append(products, p), append(want, exact), append(wantGGML, ggml)
+	}
+	Multiply(NewPool(3), products...)
+	for i, p := range products {
+		wantSame(t, p.Matrix.Kind(), p.Dst, want[i])
+		clear(p.Dst)
+	}
+	MultiplyGGML(NewPool(3), products...)
+	for i, p := range products {
+		wantSame(t, p.Matrix.Kind()+" ggml", p.Dst, wantGGML[i])
+	}
+	Multiply(nil)
+	MultiplyGGML(nil)
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -54,32 +55,90 @@ func (m *Matrix) MulVec(p *Pool, dst, x []float32) { m.MulMat(p, dst, x, 1) }
 // rows of Rows() results. Every result has the bits that MulVec gives for its
 // row. dst must not overlap x.
 func (m *Matrix) MulMat(p *Pool, dst, x []float32, n int) {
-	if len(x) != n*m.cols || len(dst) != n*m.rows {
-		panic(fmt.Sprintf("kernel: %d x %d matrix, %d rows of activations: %d values in, %d out", m.rows, m.cols, n, len(x), len(dst)))
+	Multiply(p, Product{m, dst, x, n})
+}
+
+// Product asks for what MulMat(p, Dst, X, N) of the matrix computes.
+type Product struct {
+	Matrix *Matrix
+	Dst, X []float32
+	N      int
+}
+
+func (q Product) check() {
+	m := q.Matrix
+	if len(q.X) != q.N*m.cols || len(q.Dst) != q.N*m.rows {
+		panic(fmt.Sprintf("kernel: %d x %d matrix, %d rows of activations: %d values in, %d out", m.rows, m.cols, q.N, len(q.X), len(q.Dst)))
 	}
-	width := padded(m.cols)
-	if width != m.cols {
-		wide := make([]float32, n*width)
-		for t := range n {
-			copy(wide[t*width:], x[t*m.cols:][:m.cols])
-		}
-		x = wide
+}
+
+// tokenBlocks is the number of blocks that the activations make.
+func (q Product) tokenBlocks() int { return ceilDiv(q.N, tokenBlock) }
+
+// tasks is the number of blocks that the results make.
+func (q Product) tasks() int { return ceilDiv(q.Matrix.rows, rowBlock) * q.tokenBlocks() }
+
+// block is the part of the results that is task i.
+func (q Product) block(i int) (r0, r1, t0, t1 int) {
+	r0, t0 = i/q.tokenBlocks()*rowBlock, i%q.tokenBlocks()*tokenBlock
+	return r0, min(r0+rowBlock, q.Matrix.rows), t0, min(t0+tokenBlock, q.N)
+}
+
+// share runs the tasks of several products as one piece of work.
+func share(p *Pool, products []Product, run func(s *scratch, product, task int)) {
+	ends := make([]int, len(products))
+	total, work := 0, 0
+	for i, q := range products {
+		total += q.tasks()
+		ends[i] = total
+		work += q.Matrix.rows * q.Matrix.cols * q.N
 	}
-	if m.rows*m.cols*n < inlineWork {
+	if work < inlineWork {
 		p = nil
 	}
-	tokenBlocks := ceilDiv(n, tokenBlock)
-	p.Each(ceilDiv(m.rows, rowBlock)*tokenBlocks, func(task int) {
+	p.Each(total, func(task int) {
+		i, _ := slices.BinarySearch(ends, task+1)
+		if i > 0 {
+			task -= ends[i-1]
+		}
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		r0, t0 := task/tokenBlocks*rowBlock, task%tokenBlocks*tokenBlock
-		r1, t1 := min(r0+rowBlock, m.rows), min(t0+tokenBlock, n)
+		run(s, i, task)
+	})
+}
+
+// Multiply computes several products as one piece of work, so that small ones, such
+// as those of the experts of one token, keep all threads busy. No Dst may overlap
+// another or an X.
+func Multiply(p *Pool, products ...Product) {
+	wide := make([][]float32, len(products))
+	for i, q := range products {
+		q.check()
+		wide[i] = widened(q.X, q.Matrix.cols, q.N)
+	}
+	share(p, products, func(s *scratch, i, task int) {
+		q := products[i]
+		m, width := q.Matrix, padded(q.Matrix.cols)
+		r0, r1, t0, t1 := q.block(task)
 		if t1-t0 == 1 {
-			m.mulVec(s, dst[t0*m.rows:], x[t0*width:][:width], r0, r1)
+			m.mulVec(s, q.Dst[t0*m.rows:], wide[i][t0*width:][:width], r0, r1)
 		} else {
-			m.mulMat(s, dst, x, width, r0, r1, t0, t1)
+			m.mulMat(s, q.Dst, wide[i], width, r0, r1, t0, t1)
 		}
 	})
+}
+
+// widened is x with rows padded to whole lanes by zeros.
+func widened(x []float32, cols, n int) []float32 {
+	width := padded(cols)
+	if width == cols {
+		return x
+	}
+	wide := make([]float32, n*width)
+	for t := range n {
+		copy(wide[t*width:], x[t*cols:][:cols])
+	}
+	return wide
 }
 
 // mulVec computes the rows [r0, r1) of one product.
@@ -97,8 +156,8 @@ func (m *Matrix) mulVec(s *scratch, dst, x []float32, r0, r1 int) {
 		}
 		for c := 0; c < len(x); c += segment {
 			part := x[c:min(c+segment, len(x))]
-			m.decodeRows(s, r, min(r+4, r1), c, len(part))
-			arith.dot4x1(four, s.tile[:], segment, part)
+			w, stride := m.decodeRows(s, r, min(r+4, r1), c, len(part))
+			arith.dot4x1(four, w, stride, part)
 		}
 	}
 	arith.sums(dst[r0:r1], acc)
@@ -115,21 +174,21 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	var four [4]lanes
 	for c := 0; c < width; c += segment {
 		n := min(segment, width-c)
-		m.decodeRows(s, r0, r1, c, n)
+		decoded, stride := m.decodeRows(s, r0, r1, c, n)
 		for q := range quads {
-			w := s.tile[4*q*segment:]
+			w := decoded[4*q*stride:]
 			for g := range groups {
 				a := acc[16*(q*groups+g):][:16]
 				t := t0 + 4*g
 				if t+4 <= t1 {
-					arith.dot4x4(a, w, segment, x[t*width+c:], width, n)
+					arith.dot4x4(a, w, stride, x[t*width+c:], width, n)
 					continue
 				}
 				for i := range t1 - t {
 					for r := range four {
 						four[r] = a[4*r+i]
 					}
-					arith.dot4x1(four[:], w, segment, x[(t+i)*width+c:][:n])
+					arith.dot4x1(four[:], w, stride, x[(t+i)*width+c:][:n])
 					for r := range four {
 						a[4*r+i] = four[r]
 					}
@@ -148,15 +207,18 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	}
 }
 
-// decodeRows fills the tile with n columns from col on of the rows [r0, r1); a row
-// of it is segment long. What lies beyond the last column is zero, and the rows up
-// to the next multiple of four hold something finite or old, which nobody reads
-// the product of.
-func (m *Matrix) decodeRows(s *scratch, r0, r1, col, n int) {
+// decodeRows returns n columns from col on of the rows [r0, r1) as float32, and how
+// far apart they lie. What lies beyond the last column is zero, and the rows up to
+// the next multiple of four hold something old, which nobody reads the product of.
+func (m *Matrix) decodeRows(s *scratch, r0, r1, col, n int) (rows []float32, stride int) {
+	if w, ok := m.weights.(floats); ok && (r1-r0)%4 == 0 && m.cols%16 == 0 {
+		return w.values[(m.first+r0)*w.cols+col:], w.cols
+	}
 	have := min(n, m.cols-col)
 	for r := r0; r < r1; r++ {
 		row := s.tile[(r-r0)*segment:][:n]
 		m.weights.decode(s, row[:have], m.first+r, col)
 		clear(row[have:])
 	}
+	return s.tile[:], segment
 }

@@ -84,6 +84,14 @@ func Sum(x []float32) float32 { return arith.sum(x) }
 // positive one.
 func Max(x []float32) float32 { return arith.largest(x) }
 
+// Exps sets dst to Exp32(x-shift) of each x, of the same length; dst may be x.
+func Exps(dst, x []float32, shift float32) {
+	if len(dst) != len(x) {
+		panic("kernel: Exps of vectors of different lengths")
+	}
+	arith.expShifted(dst, x, shift)
+}
+
 // Softmax replaces x by exp(x-max)/sum: each exponential rounded to float32, the
 // sum that of Sum, each quotient rounded. Values of -Inf get 0; if all are -Inf,
 // or one is NaN or +Inf, the result is NaN, as the formula says.
