@@ -151,7 +151,10 @@ func (s *state) declareDeepseek(m *modelConfig) error {
 	s.Set("moe_a2a_backend", "deepep")
 	s.Set("ep_size", s.Get("tp_size"))
 	s.warn("For MLA CP, we have the following restrictions: moe_dense_tp_size == 1, moe_a2a_backend == deepep, ep_size == tp_size, batch_size == 1")
-	cp := floorDiv(s.Int("tp_size"), s.Int(s.attnDP()))
+	cp, err := s.tpOver(s.attnDP())
+	if err != nil {
+		return err
+	}
 	s.Set("attn_cp_size", cp)
 	s.warn("Enable Context Parallel opt for MLA, Setting %s == %d and attn_cp_size == %d, moe_dense_tp_size == 1, ep_size == %d, tp_size == %d, moe_a2a_backend deepep, cuda_graph_config[prefill].backend=disabled",
 		s.attnDP(), s.Int(s.attnDP()), cp, s.Int("ep_size"), s.Int("tp_size"))
@@ -200,7 +203,10 @@ func (s *state) sparseCP() error {
 	if s.Int("tp_size") > 8 {
 		return assertion("Context parallel only supports single machine (tp_size <= 8). Cross-machine CP has precision issues.")
 	}
-	cp := floorDiv(s.Int("tp_size"), s.Int(s.attnDP()))
+	cp, err := s.tpOver(s.attnDP())
+	if err != nil {
+		return err
+	}
 	if s.since(r0523) {
 		if s.Is("cp_strategy", "interleave") && s.Int("attn_cp_size") > 1 {
 			cp = s.Int("attn_cp_size")

@@ -139,7 +139,11 @@ func (s *state) sparseContextParallel() error {
 		return assertion("Current multi-machine CP support suffers from precision issues. So context parallel only support Single machine(tp_size == 8)")
 	}
 	if s.since(r0510) {
-		s.Set("attn_cp_size", floorDiv(s.Int("tp_size"), s.Int("dp_size")))
+		cp, err := s.tpOver("dp_size")
+		if err != nil {
+			return err
+		}
+		s.Set("attn_cp_size", cp)
 	}
 	s.warn("Enable Context Parallel opt for deeeseekv3.2-DSA, Setting dp_size == %d and moe_dense_tp_size == %d, ep_size == %d, tp_size == %d, kv_cache_dtype == %s, moe_a2a_backend %s ",
 		s.Int("dp_size"), s.Int("moe_dense_tp_size"), s.Int("ep_size"), s.Int("tp_size"), s.Str("kv_cache_dtype"), s.Str("moe_a2a_backend"))

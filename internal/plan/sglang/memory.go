@@ -85,6 +85,9 @@ func (s *state) gpuMemory() error {
 func (s *state) graphSizes() error {
 	most, list := s.graphMax("decode"), s.graphList("decode")
 	if s.Nil(list) {
+		if err := s.listable(most, mostGraphs); err != nil {
+			return err
+		}
 		s.because("SGL-MEM-GRAPH-LIST", byCoupling, "the batch sizes up to the largest", most)
 		s.Set(list, s.graphBatches(s.Int(most)))
 	} else {
@@ -122,8 +125,25 @@ func (s *state) graphSizes() error {
 		s.Set(most, n)
 	}
 	if s.Nil(list) {
+		if err := s.listable(most, mostTokens); err != nil {
+			return err
+		}
 		s.because("SGL-GRAPH-PIECEWISE", byCoupling, "the sizes up to the largest", most)
 		s.Set(list, s.piecewiseTokens(s.Int(most)))
+	}
+	return nil
+}
+
+// Above these the engine lists sizes until its memory is full.
+const (
+	mostGraphs = 1 << 20
+	mostTokens = 1 << 26
+)
+
+// listable refuses a largest size whose list would fill the memory.
+func (s *state) listable(most string, limit int) error {
+	if n := s.Int(most); n > limit {
+		return refuse("MemoryError", "%s is %d; the list of sizes up to it does not fit into memory. Give at most %d.", most, n, limit)
 	}
 	return nil
 }

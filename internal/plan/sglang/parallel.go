@@ -74,6 +74,9 @@ func (s *state) dataParallel() error {
 		dp := s.Int(s.attnDP())
 		s.because("SGL-CHUNK-DP-001", byCoupling, "the ranks share one prefill chunk", "enable_dp_attention", "dp_size")
 		s.Set("schedule_conservativeness", s.Float("schedule_conservativeness")*0.3)
+		if dp == 0 {
+			return refuse("ZeroDivisionError", "integer modulo by zero")
+		}
 		if s.Int("tp_size")%dp != 0 {
 			return assertion("")
 		}
@@ -156,7 +159,16 @@ func (s *state) graphBuffers() {
 	}
 }
 
-// floorDiv is Python's //.
+// tpOver divides the tensor parallel size by another size.
+func (s *state) tpOver(size string) (int, error) {
+	n := s.Int(size)
+	if n == 0 {
+		return 0, refuse("ZeroDivisionError", "integer division or modulo by zero")
+	}
+	return floorDiv(s.Int("tp_size"), n), nil
+}
+
+// floorDiv is Python's //; the divisor is not 0.
 func floorDiv(a, b int) int {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
