@@ -43,7 +43,12 @@ func FuzzResolve(f *testing.F) {
 		}
 		first, again := Resolve(c), Resolve(c)
 		if a, b := fmt.Sprintf("%+v", first), fmt.Sprintf("%+v", again); a != b {
-			t.Fatalf("two answers:\n%s\n%s", a, b)
+			i := 0
+			for i < min(len(a), len(b)) && a[i] == b[i] {
+				i++
+			}
+			from := max(0, i-100)
+			t.Fatalf("two answers:\n%.300s\n%.300s", a[from:], b[from:])
 		}
 	})
 }

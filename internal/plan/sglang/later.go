@@ -11,9 +11,12 @@ import (
 // read as these values.
 func (s *state) fallbacks() error {
 	s.because("", byDefault, "what the setting is where nothing else is declared")
-	for name, value := range map[string]any{"enable_tf32_matmul": false, "mm_enable_dp_encoder": false, "swa_full_tokens_ratio": 0.8, "mamba_full_memory_ratio": 0.9} {
-		if s.Nil(name) {
-			s.Set(name, value)
+	for _, f := range []struct {
+		name  string
+		value any
+	}{{"enable_tf32_matmul", false}, {"mm_enable_dp_encoder", false}, {"swa_full_tokens_ratio", 0.8}, {"mamba_full_memory_ratio", 0.9}} {
+		if s.Nil(f.name) {
+			s.Set(f.name, f.value)
 		}
 	}
 	return nil
