@@ -47,6 +47,7 @@ const (
 	MaxRunning    Key = "max_running"             // concurrent requests
 	CkptMethod    Key = "checkpoint.quant_method" // quant_method of its quantisation section
 	CkptAlgo      Key = "checkpoint.quant_algo"   // modelopt's name of the format: NVFP4, FP8
+	CkptDType     Key = "checkpoint.dtype"        // data type that config.json names
 	CkptScaleFmt  Key = "checkpoint.scale_fmt"    // "none" when a quantisation section does not say
 	ExitCode      Key = "exit.code"               // of a process of the server, as printed
 	Signal        Key = "exit.signal"             // name or number
@@ -54,5 +55,5 @@ const (
 
 // Keys lists all keys.
 var Keys = []Key{
-	EngineName, EngineVersion, Model, Arch, Quant, DType, CtxLen, GPUName, GPUSM, GPUCount, GPUMem, GPUFree, Device, TP, PP, DP, EP, Nodes, NodeRank, MasterAddr, Role, WeightsGB, AvailGB, KVTokens, KVGB, KVDType, GraphsGB, LoadSeconds, CaptureSecs, CompileSecs, InitSecs, CUDA, Driver, Torch, Transformers, Mismatch, MissingNode, Port, Host, MaxRunning, CkptMethod, CkptAlgo, CkptScaleFmt, ExitCode, Signal,
+	EngineName, EngineVersion, Model, Arch, Quant, DType, CtxLen, GPUName, GPUSM, GPUCount, GPUMem, GPUFree, Device, TP, PP, DP, EP, Nodes, NodeRank, MasterAddr, Role, WeightsGB, AvailGB, KVTokens, KVGB, KVDType, GraphsGB, LoadSeconds, CaptureSecs, CompileSecs, InitSecs, CUDA, Driver, Torch, Transformers, Mismatch, MissingNode, Port, Host, MaxRunning, CkptMethod, CkptAlgo, CkptDType, CkptScaleFmt, ExitCode, Signal,
 }

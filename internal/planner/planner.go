@@ -11,6 +11,7 @@ import (
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/hardware"
+	"shakedown/internal/hfconfig"
 	"shakedown/internal/knowledge"
 	"shakedown/internal/knowledge/rules"
 	"shakedown/internal/launch"
@@ -257,6 +258,9 @@ func (a *answer) launchFacts() *launch.Launch {
 	m := q.model.model
 	add(fact.Model, m.Path, "")
 	add(fact.Arch, m.Architecture(), config)
+	for _, o := range []hfconfig.Object{m.Config, m.Config.Obj("text_config")} {
+		add(fact.CkptDType, o.Text("dtype")+o.Text("torch_dtype"), config)
+	}
 	add(fact.GPUName, q.gpu.Name, "")
 	add(fact.GPUSM, q.gpu.SM, "")
 	add(fact.GPUCount, strconv.Itoa(q.gpu.Count), "")

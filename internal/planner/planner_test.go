@@ -75,7 +75,7 @@ func TestFounding(t *testing.T) {
 			t.Errorf("%s is %s by %s, want %v", name, m.Effective, m.ChosenBy, want)
 		}
 	}
-	if got := ids(pl); !slices.Equal(got, []string{"SGL-NUM-002", "SGL-NUM-003", "SGL-GARB-002"}) {
+	if got := ids(pl); !slices.Equal(got, []string{"SGL-NUM-002", "SGL-NUM-003", "SGL-GARB-002", "SGL-NUM-301"}) {
 		t.Errorf("known trouble: %v", got)
 	}
 	if !pl.Problem() || len(pl.Refused)+len(pl.Ignored) > 0 || pl.Memory == nil || !pl.Memory.Fits {
