@@ -399,6 +399,30 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestRefusalRemedies: what helps against a refusal was tried: a change of the
+// command, a newer release, or the first of several steps.
+func TestRefusalRemedies(t *testing.T) {
+	for _, tc := range []struct{ line, engine, title, text string }{
+		{"python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 8 --attention-backend trtllm_mha", "sglang@0.5.9", "without --attention-backend", ""},
+		{"python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 8 --kv-cache-dtype fp8_e5m2 --attention-backend trtllm_mha", "sglang@0.5.9", "without --", "for another reason"},
+		{"vllm serve GLM-5-NVFP4 --tensor-parallel-size 8", "vllm@0.19.1", "vllm 0.24.0", "takes this launch as it is"},
+	} {
+		opt := options(t, tc.line)
+		opt.Engine = tc.engine
+		if strings.HasPrefix(tc.engine, "vllm") {
+			opt.With = nil
+		}
+		pl := one(t, opt)
+		if len(pl.Refused) == 0 || len(pl.Refused[0].Remedies) == 0 {
+			t.Errorf("%s: %+v", tc.line, pl.Refused)
+			continue
+		}
+		if r := pl.Refused[0].Remedies[0]; !strings.HasPrefix(r.Title, tc.title) || !strings.Contains(r.Text, tc.text) {
+			t.Errorf("%s: %+v", tc.line, r)
+		}
+	}
+}
+
 // TestAliases: another name of what was asked for is nothing that is ignored.
 func TestAliases(t *testing.T) {
 	opt := options(t, "python -m sglang.launch_server --model-path DeepSeek-R1 --tp 8 --speculative-algorithm NEXTN")

@@ -60,10 +60,51 @@ func (p *planner) combination(a *answer, r *plan.Refusal, lead string) *finding.
 		Kind: "combination", Stage: r.Stage, Error: r.Message, Choice: r.Step,
 		Text: fmt.Sprintf("%s%s refuses this launch %s", lead, a.q.engine.Name, stageWords[r.Stage]),
 	}
-	if m.Remedies = p.libraryRemedy(a, r); m.Remedies == nil {
-		m.Remedies = p.search(a.q, a.q.levers(refusalLevers[a.q.engine.Name], a), 3, (*answer).starts)
+	if m.Remedies = p.libraryRemedy(a, r); m.Remedies != nil {
+		return m
+	}
+	levers := a.q.levers(refusalLevers[a.q.engine.Name], a)
+	accepted := func(n *answer) bool { return n.res.Refusal == nil }
+	if m.Remedies = p.search(a.q, levers, 3, accepted); m.Remedies != nil {
+		return m
+	}
+	if m.Remedies = p.releaseRemedy(a); m.Remedies != nil {
+		return m
+	}
+	// Several things are refused: the first of them can be mended all the same.
+	m.Remedies = p.search(a.q, levers, 1, func(n *answer) bool { return n.res.Refusal.Message != r.Message })
+	for i := range m.Remedies {
+		m.Remedies[i].Text = "The engine then refuses the launch for another reason."
 	}
 	return m
+}
+
+// releaseRemedy looks for a newer known release that takes the launch as it is.
+func (p *planner) releaseRemedy(a *answer) []finding.Remedy {
+	now, err := flags.ParseVersion(a.res.Version)
+	if err != nil {
+		return nil
+	}
+	for _, text := range a.q.engine.Versions() {
+		v, err := flags.ParseVersion(text)
+		if err != nil || v.Compare(now) <= 0 {
+			continue
+		}
+		g := *a.q.ground
+		g.version, g.deps, g.fromHelp = text, a.q.engine.Pins(text), false
+		g.table, g.match = flags.Lookup(g.engine.Name, text)
+		q, err := p.question(&g, a.q.cmd)
+		if err != nil {
+			continue
+		}
+		if q.resolve().starts() {
+			return []finding.Remedy{{
+				Title: g.engine.Name + " " + text,
+				Text:  fmt.Sprintf("That release takes this launch as it is: shakedown plan --diff %s shows what else changes.", text),
+			}}
+		}
+	}
+	return nil
 }
 
 // refusalLevers are the settings whose other values are tried when the engine

@@ -404,7 +404,7 @@ func (t *text) notIt(v view) (hidden int) {
 }
 
 func (t *text) actions(v view) {
-	t.p.gap = len(v.Actions) > 0
+	t.p.gap = t.p.gap || len(v.Actions) > 0
 	t.p.section("DO")
 	n := t.few(fewActions)
 	lines, partial := 0, false
