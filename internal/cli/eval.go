@@ -52,7 +52,7 @@ func newEvalCmd(w *World, runF func(context.Context, *evalOptions) error) *cobra
 		Short: "Run a checkpoint exactly: logits, logprobs, greedy continuation",
 		Long: `Run a checkpoint on the CPU with an arithmetic that is chosen and named: the
 logits behind a prompt, the logprob of each of its tokens, and the greedy
-continuation. DIR is a folder in the Hugging Face layout.
+continuation. DIR is a folder in the Hugging Face layout, or a GGUF file.
 
 The exit code is 3 when a logit is not finite.`,
 		Example: `  shakedown eval ./SmolLM2-135M --prompt "The capital of France is" --max-new 8

@@ -15,7 +15,6 @@ import (
 	"shakedown/internal/oracle/eval"
 	"shakedown/internal/oracle/load"
 	"shakedown/internal/oracle/numerics"
-	"shakedown/internal/oracle/tokenizer"
 	"shakedown/internal/redact"
 	"shakedown/internal/report"
 )
@@ -34,7 +33,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 		return err
 	}
 	defer src.Close()
-	prompts, maxNew, err := o.prompts()
+	prompts, maxNew, err := o.prompts(src)
 	if err != nil {
 		return err
 	}
@@ -142,11 +141,11 @@ func (o *modelOptions) promptError(err error) error {
 }
 
 // prompts are what is to be evaluated, and how many tokens to continue with.
-func (o *evalOptions) prompts() ([][]int, int, error) {
+func (o *evalOptions) prompts(src *load.Source) ([][]int, int, error) {
 	maxNew := defaultNew
 	var prompts [][]int
 	if o.tokensFile == "" {
-		p, err := o.one()
+		p, err := o.one(src)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -168,9 +167,9 @@ func (o *evalOptions) prompts() ([][]int, int, error) {
 }
 
 // one is the prompt of --tokens or --prompt, for which it reads the tokenizer.
-func (o *modelOptions) one() ([]int, error) {
+func (o *modelOptions) one(src *load.Source) ([]int, error) {
 	if o.tokens == "" {
-		t, err := tokenizer.Load(os.DirFS(o.dir))
+		t, err := src.Tokenizer()
 		if err != nil {
 			return nil, inputError(fmt.Errorf("%s: --prompt needs a tokenizer: %w", o.dir, err), "shakedown eval "+o.dir+" --tokens 1,2,3")
 		}

@@ -24,7 +24,7 @@ func runTrace(ctx context.Context, o *traceOptions) error {
 		return err
 	}
 	defer src.Close()
-	tokens, err := o.one()
+	tokens, err := o.one(src)
 	if err != nil {
 		return err
 	}

@@ -90,12 +90,19 @@ func storeBF16(dst, src []float32, _ int) {
 	numfmt.RoundBF16s(dst)
 }
 
+func storeF16(dst, src []float32, _ int) {
+	copy(dst, src)
+	roundF16(dst)
+}
+
 // headStore is the form of keys and values per head. The FP8 forms are plain
 // codes there, with scale 1.
 func headStore(kv numerics.KV) store {
 	switch kv {
 	case numerics.KVBF16:
 		return storeBF16
+	case numerics.KVF16:
+		return storeF16
 	case numerics.KV656, numerics.KVDSMLA, numerics.KV576, numerics.KV656As576:
 		return func(dst, src []float32, _ int) { numfmt.FP8StaticActivation(dst, src, 1) }
 	}
@@ -107,8 +114,11 @@ func headStore(kv numerics.KV) store {
 // tile or tiles that nobody reads.
 func (m *Model) latentStore(a family.MLA) store {
 	kv := m.Num.KV
-	if kv == numerics.KVBF16 {
+	switch kv {
+	case numerics.KVBF16:
 		return storeBF16
+	case numerics.KVF16:
+		return storeF16
 	}
 	records := map[numerics.KV]func(record []byte, latent, rope []float32){
 		// SGL quant_k_cache.py multiplies by the reciprocal of the scale and has no
@@ -172,7 +182,7 @@ func (m *Model) checkGeometry() error {
 		switch {
 		case a == nil:
 			return nil
-		case m.Num.KV != numerics.KVAct && m.Num.KV != numerics.KVF32 && m.Num.KV != numerics.KVBF16 && (a.KVRank > numfmt.MLALatent || a.Rope > numfmt.MLARope):
+		case m.Num.KV.Records() && (a.KVRank > numfmt.MLALatent || a.Rope > numfmt.MLARope):
 			return fmt.Errorf("kv=%s holds %d latent and %d rotated values, layer %d has %d and %d: use kv=bf16", m.Num.KV, numfmt.MLALatent, numfmt.MLARope, i, a.KVRank, a.Rope)
 		case a.Indexer == nil:
 		case m.Num.IndexKV != numerics.IndexAct && a.Indexer.Dim > numfmt.IndexKey:

@@ -37,8 +37,8 @@ func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
 		q = st.norm("attn.q_norm", a.qNorm, q, m.Spec.Eps)
 		k = st.norm("attn.k_norm", a.kNorm, k, m.Spec.Eps)
 	}
-	st.turnHeads(q, a.Heads, a.HeadDim, 0, m.layout(false))
-	st.turnHeads(k, a.KVHeads, a.HeadDim, 0, m.layout(false))
+	st.turnHeads(q, a.Heads, a.HeadDim, 0, m.layout(a.Interleave))
+	st.turnHeads(k, a.KVHeads, a.HeadDim, 0, m.layout(a.Interleave))
 	st.see("attn.q_rope", "", q)
 	st.see("attn.k_rope", "", k)
 	put(c.keys, st.start, k)

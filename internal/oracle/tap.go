@@ -78,7 +78,11 @@ func (st *step) mul(name string, l *linear, x []float32, n int) []float32 {
 // mul is y[t] = W·x[t]+b for n vectors, rounded once.
 func (m *Model) mul(l *linear, x []float32, n int) []float32 {
 	y := make([]float32, n*l.Rows())
-	l.MulMat(m.pool, y, m.input(l, x, n), n)
+	if m.Num.Gemm == numerics.GGML {
+		l.MulMatGGML(m.pool, y, x, n)
+	} else {
+		l.MulMat(m.pool, y, m.input(l, x, n), n)
+	}
 	if l.bias != nil {
 		for t := range n {
 			add(y[t*len(l.bias):][:len(l.bias)], l.bias)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"shakedown/internal/hfconfig"
 	"shakedown/internal/oracle/family"
 	"shakedown/internal/oracle/oracletest"
@@ -122,7 +124,7 @@ func TestLatentScale(t *testing.T) {
 func TestBothSpellingsOfRope(t *testing.T) {
 	old := mustRead(t, `{"model_type":"glm4_moe_lite","rope_theta":1000000}`)
 	now := mustRead(t, `{"model_type":"glm4_moe_lite","rope_parameters":{"rope_theta":1000000,"rope_type":"default"}}`)
-	if old.Rope != now.Rope || old.Rope.Theta != 1e6 {
+	if !cmp.Equal(old.Rope, now.Rope) || old.Rope.Theta != 1e6 {
 		t.Errorf("%+v and %+v", old.Rope, now.Rope)
 	}
 }

@@ -7,6 +7,7 @@ func llama(f *fields) *Spec {
 	a := f.gqa(s, 0, 0)
 	a.QKVBias = f.flag("attention_bias", false)
 	a.OBias = a.QKVBias
+	a.Interleave = f.flag("rope_interleave", false) // no field of Hugging Face: FromGGUF sets it
 	s.Rope = f.rope(a.HeadDim, 10000)
 	f.fill(s, a, f.flag("mlp_bias", false))
 	return s

@@ -113,6 +113,9 @@ func (r Rope) InvFreq() ([]float32, float32) {
 			f = r.yarn(f, i)
 		}
 		inv[i] = float32(f)
+		if r.Divisors != nil {
+			inv[i] /= r.Divisors[i]
+		}
 	}
 	return inv, float32(r.AttentionFactor)
 }

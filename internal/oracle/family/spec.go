@@ -28,6 +28,7 @@ type Layer struct {
 type GQA struct {
 	Heads, KVHeads, HeadDim int
 	QKVBias, OBias          bool
+	Interleave              bool // rotate pairs (2i, 2i+1) instead of halves
 	QKNorm                  bool // RMSNorm per head on queries and keys, before the rotation
 	Window                  int  // positions that a token sees, itself included; 0 for all
 }
@@ -110,6 +111,9 @@ type Rope struct {
 	BetaSlow        float64 // yarn
 	Truncate        bool    // yarn: the correction range is rounded to whole dimensions
 	AttentionFactor float64 // yarn: factor of cos and sin; 1 otherwise
+	// Divisors divide the angles one by one, where a GGUF file holds them in
+	// place of the parameters of llama3; else nil.
+	Divisors []float32
 }
 
 // All is every decoder layer, the MTP layers last, as they are numbered in a

@@ -10,8 +10,12 @@
 package load
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
 
 	"shakedown/internal/checkpoint"
 	"shakedown/internal/kernel"
@@ -28,7 +32,8 @@ type Source struct {
 	pool  *kernel.Pool
 }
 
-// Open reads the headers and the configuration of a checkpoint folder. An
+// Open reads the headers and the configuration of a checkpoint: a folder in the
+// Hugging Face layout, or a GGUF file. An
 // unsupported model_type is a *family.UnsupportedError, wrapped.
 func Open(path string) (*Source, error) {
 	c, err := checkpoint.Open(path)
@@ -48,7 +53,7 @@ func describe(c *checkpoint.Checkpoint) (*family.Spec, error) {
 	}
 	switch {
 	case c.Format == checkpoint.GGUF:
-		return nil, errors.New("GGUF is read by inspect only: give the folder of the original checkpoint")
+		return describeGGUF(c)
 	case c.Config.Config == nil:
 		return nil, errors.New("no config.json beside the weights")
 	case c.HeadersOnly():
@@ -64,7 +69,9 @@ func (s *Source) Close() error { return s.Files.Close() }
 // shape and an unsupported storage are errors that name it.
 func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 	var w oracle.Weights = &weights{c: s.Files, num: n}
-	if room, ok := availableMemory(); ok && s.bytes() > room {
+	if s.Files.Format == checkpoint.GGUF {
+		w = &gguf{s.Files}
+	} else if room, ok := availableMemory(); ok && s.bytes() > room {
 		w = newPaged(&weights{c: s.Files, num: n})
 	}
 	m, err := oracle.New(s.Spec, w, n, s.pool)
@@ -73,6 +80,12 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 	}
 	return m, nil
 }
+
+// folder is where the checkpoint lies.
+func (s *Source) folder() fs.FS { return os.DirFS(s.Files.Dir) }
+
+// count is a number as a config.json has it.
+func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // bytes is the size of all tensors.
 func (s *Source) bytes() int64 {

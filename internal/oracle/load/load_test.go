@@ -34,6 +34,15 @@ func open(t *testing.T, dir string) *load.Source {
 	return src
 }
 
+// openError opens what should be refused.
+func openError(path string) (*load.Source, error) {
+	src, err := load.Open(path)
+	if err == nil {
+		err = errors.Join(src.Close())
+	}
+	return src, err
+}
+
 // TestNamesWhatIsWrong: a checkpoint that contradicts its config.
 func TestNamesWhatIsWrong(t *testing.T) {
 	glm := oracletest.Configs["glm_moe_dsa"]

@@ -253,7 +253,11 @@ func (w *weights) Fused(tensor string, i, from, rows, cols int) (*kernel.Matrix,
 
 // Vector is a tensor of so many values.
 func (w *weights) Vector(tensor string, width int) ([]float32, error) {
-	t := w.c.Tensor(tensor)
+	return vectorOf(w.c, tensor, width)
+}
+
+func vectorOf(c *checkpoint.Checkpoint, tensor string, width int) ([]float32, error) {
+	t := c.Tensor(tensor)
 	switch {
 	case t == nil:
 		return nil, fmt.Errorf("%s is missing: %d values are expected", tensor, width)

@@ -10,7 +10,10 @@
 // MO is NVIDIA/Model-Optimizer 0.47.
 package numerics
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Numerics is one arithmetic. It may be copied and is used by value; the zero
 // value is none, start from Parse.
@@ -79,6 +82,10 @@ const (
 	// NVFP4 per 16 elements below the checkpoint's input_scale (SGL 0.5.9
 	// layers/quantization/{fp8,modelopt_quant}.py; DG per_token_cast_to_fp8).
 	Scheme Gemm = "scheme"
+	// GGML quantises it to eight bits per block of the weights' format and
+	// multiplies integers, as llama.cpp does on a CPU (ggml-cpu, vec_dot); F16 and
+	// BF16 weights get inputs of their own format.
+	GGML Gemm = "ggml"
 )
 
 // ActScale is the form of the scales of inputs quantised to FP8.
@@ -101,6 +108,7 @@ const (
 	KVAct  KV = "act" // as the activations
 	KVF32  KV = "f32"
 	KVBF16 KV = "bf16"
+	KVF16  KV = "f16" // llama.cpp's default, --cache-type-k f16
 	// KV656 is SGLang's record: 512 codes, a float32 scale per 128 of them, 64
 	// bfloat16 of rotated key. A tile of zeros has scale 0 and is divided by it
 	// (SGL 0.5.18 quant_k_cache.py:150; vector mla656.nofloor_reciprocal).
@@ -117,6 +125,9 @@ const (
 	// bfloat16 keys are read as codes.
 	KV656As576 KV = "fp8_656-read-as-576"
 )
+
+// Records says whether the form is one of FP8 records, of a fixed size.
+func (kv KV) Records() bool { return strings.HasPrefix(string(kv), "fp8") }
 
 // IndexKV is the form of cached indexer keys.
 type IndexKV string

@@ -37,6 +37,9 @@ var sets = []set{
 	{"exact", "float32 activations, weights exactly as stored, latent cache; nothing else is rounded", with(reference, func(n *Numerics) { n.MLA = Absorbed })},
 	{"hf-f32", "transformers with torch_dtype float32, eager attention and experts", reference},
 	{"hf-bf16", "transformers with torch_dtype bfloat16, eager attention and experts", with(reference, func(n *Numerics) { n.Act, n.Weights = BF16, WeightsBF16 })},
+	{"ggml", "llama.cpp on a CPU: 8-bit inputs and integer products for block formats, F16 keys and values", with(reference, func(n *Numerics) {
+		n.Rounding, n.Gemm, n.KV, n.Eps, n.MLA, n.Experts = Fused, GGML, KVF16, EpsConfig, Absorbed, ExpertsF32
+	})},
 	// SGL 0.5.9 server_args.py:1129-1177: on SM120 a DSA model gets an FP8 KV
 	// cache and flashmla_kv; DeepGEMM counts SM120 as Blackwell until 0.5.12, so
 	// float32 block scales meet its packing (deep_gemm_wrapper/configurer.py).
@@ -86,9 +89,9 @@ func choice[T ~string](name string, of func(*Numerics) *T, values ...T) field {
 var fields = []field{
 	choice("act", func(n *Numerics) *Act { return &n.Act }, F32, BF16, F16),
 	choice("rounding", func(n *Numerics) *Rounding { return &n.Rounding }, Eager, Fused),
-	choice("gemm", func(n *Numerics) *Gemm { return &n.Gemm }, WeightOnly, Scheme),
+	choice("gemm", func(n *Numerics) *Gemm { return &n.Gemm }, WeightOnly, Scheme, GGML),
 	choice("act-scale", func(n *Numerics) *ActScale { return &n.ActScale }, ActScaleF32, ActScaleE8M0),
-	choice("kv", func(n *Numerics) *KV { return &n.KV }, KVAct, KVF32, KVBF16, KV656, KVDSMLA, KV576, KV656As576),
+	choice("kv", func(n *Numerics) *KV { return &n.KV }, KVAct, KVF32, KVBF16, KVF16, KV656, KVDSMLA, KV576, KV656As576),
 	choice("index-kv", func(n *Numerics) *IndexKV { return &n.IndexKV }, IndexAct, Index132, Index132E8M0),
 	{name: "scales", values: []string{string(ScalesExact), string(ScalesE8M0), string(ScalesCeil), string(ScalesPacked)}, // of all matrices
 		set: func(n *Numerics, v string) { n.Scales, n.MoEScales = Scales(v), Scales(v) }},
