@@ -92,6 +92,50 @@ func parseArchitecture(text string) (architectureSpan, error) {
 	return a, nil
 }
 
+// gone is a removed architecture: the last release that had it, and the first
+// one read that says so (registry.py _PREVIOUSLY_SUPPORTED_MODELS).
+type gone struct {
+	until string
+	from  release
+}
+
+var goneArchitectures = goneBy(map[gone]string{
+	{"0.9.2", v0112}:  "Phi3SmallForCausalLM",
+	{"0.10.2", v0112}: "MotifForCausalLM Phi4FlashForCausalLM DonutForConditionalGeneration MllamaForConditionalGeneration",
+	{"0.12.0", v0160}: "Phi4MultimodalForCausalLM",
+	{"0.22.0", v0240}: "JAISLMHeadModel",
+	{"0.23.0", v0240}: `ErnieModel ErnieForSequenceClassification ErnieForTokenClassification InternLM2VEForCausalLM QWenLMHeadModel QwenVLForConditionalGeneration
+		InternLMForCausalLM XverseForCausalLM Dots1ForCausalLM BambaForCausalLM MiniMaxForCausalLM MiniMaxText01ForCausalLM MiniMaxM1ForCausalLM
+		MiniMaxVL01ForConditionalGeneration`,
+	{"0.23.0", v0320}: "BaiChuanForCausalLM BaichuanForCausalLM Tarsier2ForConditionalGeneration",
+	{"0.24.0", v0320}: `AquilaModel AquilaForCausalLM Grok1ModelForCausalLM Grok1ForCausalLM TarsierForConditionalGeneration MantisForConditionalGeneration
+		MusicFlamingoForConditionalGeneration AyaVisionForConditionalGeneration`,
+	{"0.25.0", v0320}: "TeleChatForCausalLM PersimmonForCausalLM FuyuForCausalLM",
+	{"0.26.0", v0320}: "Plamo2ForCausalLM OuroForCausalLM",
+	{"0.28.0", v0320}: `ArcticForCausalLM ChameleonForConditionalGeneration Cheers CheersForConditionalGeneration Fairseq2LlamaForCausalLM
+		FireRedLIDForConditionalGeneration GritLM HCXVisionForCausalLM MPTForCausalLM MptForCausalLM RWForCausalLM StableLMEpochForCausalLM
+		PrithviGeoSpatialMAE`,
+})
+
+func goneBy(lists map[gone]string) map[string]gone {
+	out := map[string]gone{}
+	for g, list := range lists {
+		for _, name := range names(list) {
+			out[name] = g
+		}
+	}
+	return out
+}
+
+// pluginArchitectures moved to plugins (registry.py _OOT_SUPPORTED_MODELS).
+var pluginArchitectures = map[string]string{
+	"BartModel":                         "https://github.com/vllm-project/bart-plugin",
+	"BartForConditionalGeneration":      "https://github.com/vllm-project/bart-plugin",
+	"Florence2ForConditionalGeneration": "https://github.com/vllm-project/bart-plugin",
+	"MBartForConditionalGeneration":     "https://github.com/vllm-project/bart-plugin",
+	"Nemotron3_5AsrForRNNT":             "https://github.com/Sohaib-Ahmed21/vllm-nemotron-asr-plugin",
+}
+
 // architectureOf finds an architecture that a release registers.
 func architectureOf(name string, r release) (architecture, bool) {
 	for _, span := range architectures()[name] {

@@ -47,13 +47,7 @@ func readModel(files *hfconfig.Model, r release, mlaDisabled bool) *model {
 	m.layers = m.text.IntOr("num_hidden_layers", 0)
 	m.heads = m.text.IntOr("num_attention_heads", 0)
 	m.vocab = m.text.IntOr("vocab_size", 0)
-	m.kvHeads = m.heads
-	for _, name := range []string{"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"} {
-		if n, ok := m.text.Int(name); ok {
-			m.kvHeads = n
-			break
-		}
-	}
+	m.kvHeads = m.deriveKVHeads()
 	for _, name := range []string{"num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"} {
 		if n, ok := m.text.Int(name); ok {
 			m.experts = n
@@ -118,7 +112,36 @@ func mlaTypes(r release) []string {
 	return names(list)
 }
 
+// deriveKVHeads counts the heads of keys and values (get_total_num_kv_heads).
+func (m *model) deriveKVHeads() int {
+	switch m.modelType {
+	case "mamba", "falcon_mamba":
+		return 0
+	case "falcon", "RefinedWeb", "RefinedWebModel":
+		grouped, _ := m.text.Bool("new_decoder_architecture")
+		if one, ok := m.text.Bool("multi_query"); !grouped && (one || !ok) {
+			return 1
+		}
+	case "mpt", "dbrx":
+		return m.text.Obj("attn_config").IntOr("kv_n_heads", m.heads)
+	}
+	for _, name := range []string{"n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups"} {
+		if n, ok := m.text.Int(name); ok {
+			return n
+		}
+	}
+	return m.heads
+}
+
 func (m *model) deriveHeadSize(r release, mlaDisabled bool) int {
+	switch m.modelType {
+	case "mamba", "falcon_mamba":
+		return 0
+	case "zamba2":
+		return m.text.IntOr("attention_head_dim", 0)
+	case "gemma4", "gemma4_text", "gemma4_unified", "gemma4_unified_text", "diffusion_gemma_text":
+		return max(m.text.IntOr("head_dim", 256), m.text.IntOr("global_head_dim", 512))
+	}
 	if m.mla {
 		rope := m.text.IntOr("qk_rope_head_dim", 0)
 		if !mlaDisabled {
@@ -219,6 +242,9 @@ func isPrefixLM(c hfconfig.Object, r release) bool {
 	}
 	if r < v0160 {
 		return false
+	}
+	if kind := c.Text("model_type"); r >= v0240 && (strings.HasPrefix(kind, "gemma4") || kind == "diffusion_gemma_text" || kind == "diffusion_gemma" && r >= v0320) {
+		return languageConfig(c).Text("use_bidirectional_attention") == "vision"
 	}
 	list := "gemma3 paligemma molmo2"
 	if r >= v0191 {

@@ -216,7 +216,7 @@ func (s *state) poolingPrefill() error {
 		if s.model.class.pooled != "LAST" {
 			reasons = append(reasons, `Only "last" pooling supports chunked prefill and prefix caching; disabling both.`)
 		}
-		if causal, ok := s.model.config.Bool("is_causal"); ok && !causal {
+		if !s.causal() {
 			reasons = append(reasons, "Only models using causal attention support chunked prefill and prefix caching; disabling both.")
 		}
 	}
@@ -339,6 +339,17 @@ func (s *state) platform() error {
 	if s.Is("parallel.worker_cls", "auto") {
 		s.because("", byHardware, "The worker of CUDA GPUs.")
 		s.Set("parallel.worker_cls", "vllm.v1.worker.gpu_worker.Worker")
+	}
+	if v, _ := s.Env("VLLM_WORKER_MULTIPROC_METHOD"); s.model.name == "WhisperForConditionalGeneration" && v != "spawn" {
+		s.warn("Whisper is known to have issues with forked workers. If startup is hanging, try setting 'VLLM_WORKER_MULTIPROC_METHOD' to 'spawn'.")
+	}
+	if s.model.name == "DiffusionGemmaForBlockDiffusion" && s.r >= v0320 && s.Nil("scheduler.scheduler_cls") {
+		class := "DiffusionScheduler"
+		if s.Bool("scheduler.async_scheduling") {
+			class = "DiffusionAsyncScheduler"
+		}
+		s.because("VLLM-SCHED-DIFFUSION", byModel, "Blocks of tokens need a scheduler of their own.")
+		s.Set("scheduler.scheduler_cls", "vllm.v1.core.sched.diffusion_scheduler."+class)
 	}
 	if s.prefixLM() && s.Bool("model.is_multimodal_model") && !s.Bool("scheduler.disable_chunked_mm_input") {
 		s.because("VLLM-SCHED-MM-CHUNK", byModel, "The tokens of an image attend in both directions, so an image is not cut.")

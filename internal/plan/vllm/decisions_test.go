@@ -45,6 +45,9 @@ const (
 	gemma3 = `{"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "torch_dtype": "bfloat16", "text_config": {"model_type": "gemma3_text", "hidden_size": 5376,
 		"num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "num_hidden_layers": 62, "sliding_window": 1024, "max_position_embeddings": 131072},
 		"vision_config": {"model_type": "siglip_vision_model"}}`
+	gemma4 = `{"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text", "torch_dtype": "bfloat16", "hidden_size": 2304, "num_attention_heads": 8,
+		"num_key_value_heads": 4, "head_dim": 256, "global_head_dim": 512, "num_hidden_layers": 6, "sliding_window": 512, "max_position_embeddings": 131072,
+		"layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"]}`
 	bert = `{"architectures": ["BertModel"], "model_type": "bert", "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12,
 		"max_position_embeddings": 512, "torch_dtype": "float32"}`
 	whisper = `{"architectures": ["WhisperForConditionalGeneration"], "model_type": "whisper", "d_model": 1280, "hidden_size": 1280, "num_attention_heads": 20, "num_hidden_layers": 32,
@@ -282,8 +285,27 @@ var decisions = []decision{
 		refuse: "create_engine_config RuntimeError: Failed to load the model config.",
 	},
 	{
-		name: "architecture of transformers", version: "0.24.0", config: stranger, gpu: h100, changes: `{"model_type": "llama"}`,
+		name: "architecture of transformers", version: "0.24.0", config: stranger, gpu: h100, changes: `{"model_type": "helium", "architectures": ["HeliumForCausalLM"]}`,
 		says: []string{"TransformersForCausalLM has no vLLM implementation"},
+	},
+	{
+		name: "converted sibling", version: "0.24.0", config: llama, gpu: h100, changes: `{"architectures": ["LlamaForSequenceClassification"]}`,
+		want: map[string]any{"model.runner_type": "pooling", "model.convert_type": "classify"}, says: []string{"Resolved architecture: LlamaForSequenceClassification"},
+	},
+	{
+		name: "unknown architecture of a known type", version: "0.24.0", config: stranger, gpu: h100, changes: `{"model_type": "llama"}`,
+		refuse: "create_engine_config ValidationError: 1 validation error for ModelConfig\n  Value error, Model architectures ['GiraffeForCausalLM'] are not supported for now.",
+	},
+	{
+		name: "removed architecture", version: "0.24.0", config: llama, gpu: h100, changes: `{"architectures": ["BambaForCausalLM"], "model_type": "bamba"}`,
+		refuse: "create_engine_config ValidationError: 1 validation error for ModelConfig\n  Value error, Model architecture BambaForCausalLM was supported in vLLM until v0.23.0",
+	},
+	{
+		name: "heads of two sizes", version: "0.24.0", config: gemma4, gpu: h100, want: map[string]any{"attention.flash_attn_version": 4},
+		says: []string{"Gemma4 model has heterogeneous head dimensions (head_dim=256, global_head_dim=512). Using FA4 for all layers"},
+	},
+	{
+		name: "heads of two sizes on an older GPU", version: "0.24.0", config: gemma4, gpu: l40s, want: map[string]any{"attention.backend": "TRITON_ATTN"},
 	},
 	{
 		name: "another config.json in parts", version: "0.24.0", config: llama, gpu: h100, argv: `--hf-overrides {"max_position_embeddings":4096}`,

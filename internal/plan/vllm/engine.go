@@ -35,7 +35,7 @@ func (s *state) attentionType() string {
 		if m.class.pooled == "CLS" {
 			return "encoder_only"
 		}
-		if causal, ok := m.config.Bool("is_causal"); ok && !causal {
+		if !s.causal() {
 			return "encoder_only"
 		}
 		return m.class.attention
@@ -47,6 +47,29 @@ func (s *state) attentionType() string {
 		return "encoder_decoder"
 	}
 	return "decoder"
+}
+
+// twoWay are architectures whose attention looks in both directions whatever
+// config.json says.
+var twoWay = names(`LlamaBidirectionalModel LlamaBidirectionalForSequenceClassification LlamaNemotronVLModel LlamaNemotronVLForSequenceClassification
+	VoyageQwen3BidirectionalEmbedModel`)
+
+// causal says whether tokens attend to earlier ones only.
+func (s *state) causal() bool {
+	c := s.model.config
+	switch name := s.model.name; {
+	case slices.Contains(twoWay, name):
+		return s.r < v0160
+	case name == "Gemma3TextModel":
+		two, _ := c.Bool("use_bidirectional_attention")
+		return !two
+	case name == "JinaEmbeddingsV5Model" && s.r >= v0320:
+		if decodes, ok := c.Bool("is_decoder"); ok && !decodes {
+			return false
+		}
+	}
+	causal, ok := c.Bool("is_causal")
+	return causal || !ok
 }
 
 // chunkedPrefillDefaults decides chunked prefill and prefix caching where the

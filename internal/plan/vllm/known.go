@@ -10,8 +10,11 @@ import (
 )
 
 // modelTypeData lists model types: name, the first transformers release read
-// whose AutoConfig knows it ("-": none), and the vLLM releases (indexes into
-// known) that bring a configuration class of their own.
+// whose AutoConfig knows it ("-": none), after a slash the first one whose
+// attention can be replaced (_supports_attention_backend; "-": none, but its
+// code takes an implementation, _can_set_attn_implementation of 5.19.0), and
+// the vLLM releases (indexes into known) that bring a configuration class of
+// their own.
 //
 //go:embed data/modeltypes.txt
 var modelTypeData string
@@ -47,8 +50,29 @@ func parseSpans(fields []string) (releaseSpans, error) {
 }
 
 type modelTypeKnown struct {
-	since flags.Version // of transformers
-	own   releaseSpans
+	since       sinceVersion // transformers' AutoConfig
+	replaceable sinceVersion // attention of transformers' implementation
+	settable    bool         // or its code takes one
+	own         releaseSpans
+}
+
+// sinceVersion is the first release of transformers that has something; the
+// zero value is none.
+type sinceVersion struct{ flags.Version }
+
+func parseSince(text string) (sinceVersion, error) {
+	switch text {
+	case "-", "":
+		return sinceVersion{}, nil
+	case "4.57.1": // the oldest one read; older ones are not told apart
+		text = "0"
+	}
+	v, err := flags.ParseVersion(text)
+	return sinceVersion{v}, err
+}
+
+func (since sinceVersion) reached(v flags.Version) bool {
+	return since.Known() && v.Compare(since.Version) >= 0
 }
 
 var modelTypes = sync.OnceValue(func() map[string]modelTypeKnown {
@@ -57,13 +81,13 @@ var modelTypes = sync.OnceValue(func() map[string]modelTypeKnown {
 		f := strings.Fields(line)
 		var k modelTypeKnown
 		var err error
-		if f[1] != "-" {
-			if f[1] == "4.57.1" {
-				f[1] = "0" // the oldest one read; older ones are not told apart
-			}
-			if k.since, err = flags.ParseVersion(f[1]); err != nil {
-				panic("modeltypes.txt: " + err.Error()) // data of this package
-			}
+		since, replaceable, settable := strings.Cut(f[1], "/")
+		k.settable = settable
+		if k.since, err = parseSince(since); err != nil {
+			panic("modeltypes.txt: " + err.Error()) // data of this package
+		}
+		if k.replaceable, err = parseSince(replaceable); err != nil {
+			panic("modeltypes.txt: " + err.Error()) // data of this package
 		}
 		if k.own, err = parseSpans(f[2:]); err != nil {
 			panic("modeltypes.txt: " + err.Error()) // data of this package
@@ -90,12 +114,15 @@ var environment = sync.OnceValue(func() map[string]releaseSpans {
 // type.
 func (s *state) knowsModelType(name string) bool {
 	k := modelTypes()[name]
-	if k.own.has(s.r) {
-		return true
-	}
-	v, err := flags.ParseVersion(s.ask.Deps["transformers"])
+	return k.own.has(s.r) || k.since.reached(s.library())
+}
+
+// library is the version of transformers; an unreadable one is the release's
+// own.
+func (s *state) library() flags.Version {
+	v, err := flags.ParseVersion(s.transformers())
 	if err != nil {
 		v, _ = flags.ParseVersion(known[s.r].transformers)
 	}
-	return k.since.Known() && v.Compare(k.since) >= 0
+	return v
 }

@@ -225,29 +225,77 @@ func (s *state) convertType() error {
 // resolveArchitecture finds the class that runs the model.
 func (s *state) resolveArchitecture() error {
 	m := s.model
-	forced := s.args.Str("model_impl") == "transformers"
-	for _, name := range m.architectures {
-		if forced {
-			break
-		}
-		if class, ok := architectureOf(name, s.r); ok {
-			m.name, m.class = name, class
-			break
-		}
+	var ok bool
+	if m.name, m.class, ok = s.inspect(); !ok {
+		return s.unsupported()
 	}
-	if m.name == "" {
-		m.name = transformersBackend(m)
-		class, ok := architectureOf(m.name, s.r)
-		if !ok {
-			return invalid("ModelConfig", "Model architectures ['%s'] are not supported for now.", strings.Join(m.architectures, "', '"))
-		}
-		m.class = class
-		if forced {
-			return s.announceArchitecture()
-		}
+	if !slices.Contains(m.architectures, m.name) && s.args.Str("model_impl") != "transformers" {
 		s.warn("%s has no vLLM implementation, falling back to Transformers implementation. Some features may not be supported and performance may not be optimal.", m.name)
 	}
 	return s.announceArchitecture()
+}
+
+// inspect finds the class of a model and the name that it goes by: vLLM's own
+// implementation, that of a sibling which can be converted, or transformers'
+// (registry.inspect_model_cls).
+func (s *state) inspect() (name string, class architecture, ok bool) {
+	m, impl := s.model, s.args.Str("model_impl")
+	unknown := !slices.ContainsFunc(m.architectures, func(a string) bool { _, ok := architectureOf(a, s.r); return ok })
+	backend := func() bool {
+		if s.transformersRuns() {
+			name = transformersBackend(m)
+			class, ok = architectureOf(name, s.r)
+		}
+		return ok
+	}
+	if impl == "transformers" && backend() {
+		return name, class, true
+	}
+	if unknown && impl == "auto" && s.Str("model.convert_type") == "none" && backend() {
+		return name, class, true
+	}
+	for _, name := range m.architectures {
+		if class, ok := architectureOf(s.sibling(name), s.r); ok {
+			return name, class, true
+		}
+	}
+	return name, class, unknown && impl == "auto" && backend()
+}
+
+// sibling is the architecture whose class a model of another ending can be
+// made of: LlamaForCausalLM for LlamaForSequenceClassification
+// (registry._normalize_arch).
+func (s *state) sibling(name string) string {
+	if _, ok := architectureOf(name, s.r); ok {
+		return name
+	}
+	runner, convert := s.Str("model.runner_type"), s.Str("model.convert_type")
+	for _, d := range classDefaults {
+		if d.runner != runner || d.convert != convert || !strings.HasSuffix(name, d.suffix) {
+			continue
+		}
+		for _, other := range classDefaults {
+			base := strings.ReplaceAll(name, d.suffix, other.suffix)
+			if _, ok := architectureOf(base, s.r); ok {
+				return base
+			}
+		}
+		break
+	}
+	return name
+}
+
+// unsupported is how an architecture without an implementation is refused.
+func (s *state) unsupported() error {
+	for _, name := range s.model.architectures {
+		if g, ok := goneArchitectures[name]; ok && s.r >= g.from {
+			return invalid("ModelConfig", "Model architecture %s was supported in vLLM until v%s, and is not supported anymore. Please use an older version of vLLM if you want to use this model architecture.", name, g.until)
+		}
+		if plugin := pluginArchitectures[name]; plugin != "" && s.r >= v0191 {
+			return invalid("ModelConfig", "Model architecture %s is not supported in-tree anymore. Please install the plugin at %s if you want to use this model architecture.", name, plugin)
+		}
+	}
+	return invalid("ModelConfig", "Model architectures ['%s'] are not supported for now.", strings.Join(s.model.architectures, "', '"))
 }
 
 // announceArchitecture checks that the class can do what it is to do.
@@ -264,11 +312,34 @@ func (s *state) announceArchitecture() error {
 	}
 	s.info("Resolved architecture: %s", m.name)
 	s.because("", byModel, fmt.Sprintf("The class %s says what its layers are.", m.name))
-	s.Set("model.is_hybrid", m.isHybrid())
+	s.Set("model.is_hybrid", m.isHybrid(s.r))
 	s.Set("model.is_deepseek_mla", m.mla)
-	s.Set("model.use_mla", m.mla && !s.envBool("VLLM_MLA_DISABLE", false))
+	latent := m.mla
+	if s.r >= v0320 && strings.HasPrefix(m.name, "Transformers") {
+		latent = m.text.Has("kv_lora_rank")
+	}
+	s.Set("model.use_mla", latent && !s.envBool("VLLM_MLA_DISABLE", false))
 	s.Set("cache.is_attention_free", m.class.noAttention)
 	return nil
+}
+
+// transformersRuns says whether transformers has the first architecture, with
+// attention that vLLM can replace (registry._try_resolve_transformers).
+func (s *state) transformersRuns() bool {
+	m := s.model
+	if s.args.Bool("trust_remote_code") {
+		for key := range m.config.Obj("auto_map") {
+			if strings.HasPrefix(key, "AutoModel") {
+				return true
+			}
+		}
+	}
+	kind := modelTypes()[m.modelType]
+	if len(m.architectures) == 0 || !kind.replaceable.reached(s.library()) && !(kind.settable && s.r >= v0320) {
+		return false
+	}
+	family := strings.NewReplacer("_", "", "-", "").Replace(strings.TrimSuffix(m.modelType, "_text"))
+	return strings.HasPrefix(strings.ToLower(m.architectures[0]), family[:min(4, len(family))])
 }
 
 // transformersBackend is the class that runs an architecture which vLLM does
@@ -292,12 +363,12 @@ func transformersBackend(m *model) string {
 
 // isHybrid says whether attention and recurrent layers alternate. A model of a
 // hybrid class may have attention layers only.
-func (m *model) isHybrid() bool {
+func (m *model) isHybrid(r release) bool {
 	if !m.class.hybrid {
 		return false
 	}
 	kinds := m.config.Strings("layer_types")
-	return len(kinds) == 0 || slices.ContainsFunc(kinds, func(k string) bool { return k != "attention" })
+	return len(kinds) == 0 || slices.ContainsFunc(kinds, func(k string) bool { return k != "attention" && !(r >= v0320 && k == "full_attention") })
 }
 
 // tokenizerModes are the modes that architectures ask for.

@@ -19,10 +19,112 @@ func (s *state) modelRules() error {
 		return s.gptOss()
 	case "NemotronHForCausalLM", "NemotronHPuzzleForCausalLM":
 		return s.nemotronH()
-	case "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM":
+	case "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration":
 		return s.qwen35()
+	case "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen4ExpForCausalLM", "Qwen4ExpForConditionalGeneration", "Qwen4ExpMTP":
+		if s.r >= v0320 {
+			return s.qwen35()
+		}
+	case "Gemma4ForCausalLM", "Gemma4ForConditionalGeneration", "Gemma4UnifiedForConditionalGeneration":
+		s.gemma4()
+	case "DiffusionGemmaForBlockDiffusion":
+		return s.diffusionGemma()
+	case "LongcatFlashNgramForCausalLM":
+		s.longcatNgram()
 	}
 	return nil
+}
+
+// gemma4 runs all layers with one kernel, though heads of full attention are
+// larger than those of sliding windows.
+func (s *state) gemma4() {
+	sizes, most := s.headSizes()
+	if sizes == "" || s.r < v0191 || s.r == v0191 && most <= 256 {
+		return
+	}
+	asked := s.Get("attention.backend")
+	began := "Gemma4 model has heterogeneous head dimensions " + sizes + ". "
+	switch {
+	case s.r >= v0240 && most <= 512 && s.attention().hasFlashAttention(4):
+		if s.Int("attention.flash_attn_version") != 0 || asked != nil && !strings.EqualFold(s.Str("attention.backend"), "FLASH_ATTN") {
+			return
+		}
+		if s.r >= v0320 && s.gpu.major == 9 && strings.HasPrefix(s.Str("cache.cache_dtype"), "fp8") {
+			s.info("%s", began+"Using per-layer FA3/FA4 selection for FP8 KV cache on SM90.")
+			return
+		}
+		s.because("VLLM-ATTN-GEMMA4", byModel, "FlashAttention 4 takes both head sizes.")
+		s.Set("attention.flash_attn_version", 4)
+		s.info("%s", began+"Using FA4 for all layers to avoid mixed FA3/FA4 penalty.")
+	case asked == nil:
+		s.because("VLLM-ATTN-GEMMA4", byModel, "Heads of full attention are too large for FlashAttention on this GPU.")
+		s.Set("attention.backend", "TRITON_ATTN")
+		if s.r == v0191 {
+			s.info("%s", began+"Forcing TRITON_ATTN backend to prevent mixed-backend numerical divergence.")
+		} else {
+			s.info("%s", began+"FA4 not available, forcing TRITON_ATTN backend.")
+		}
+	}
+}
+
+// headSizes are the head sizes of Gemma 4 as the release prints them, and the
+// largest; empty when all layers have the same one.
+func (s *state) headSizes() (text string, most int) {
+	m := s.model.text
+	sliding, full := m.IntOr("head_dim", 256), m.IntOr("global_head_dim", 512)
+	if sliding == full {
+		return "", 0
+	}
+	if s.r < v0320 {
+		return fmt.Sprintf("(head_dim=%d, global_head_dim=%d)", sliding, full), max(sliding, full)
+	}
+	var parts []string
+	for _, kind := range s.model.layerTypes {
+		size := sliding
+		if kind == "full_attention" {
+			size = full
+		}
+		if part := fmt.Sprintf("'%s': %d", kind, size); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) < 2 {
+		return "", 0
+	}
+	return "{" + strings.Join(parts, ", ") + "}", max(sliding, full)
+}
+
+// diffusionGemma works on blocks of tokens, whose sampling takes much memory.
+func (s *state) diffusionGemma() error {
+	s.gemma4()
+	backend := s.Str("attention.backend")
+	switch {
+	case backend == "FLASHINFER":
+		return invalid("VllmConfig", "FlashInfer does not support DiffusionGemma's mixed causal/bidirectional attention. Use --attention-backend FLASH_ATTN or TRITON_ATTN instead.")
+	case backend == "" && s.r < v0320:
+		s.info("DiffusionGemma uses mixed causal/bidirectional attention within a batch; setting use_non_causal=True to exclude FlashInfer from auto-selection.")
+	case backend == "":
+		s.info("DiffusionGemma mixes causal and bidirectional attention in one batch; setting use_non_causal=True so the default backend order prefers FlashAttention over FlashInfer.")
+	}
+	if s.Int("scheduler.max_num_seqs") >= 128 {
+		s.because("VLLM-SCHED-DIFFUSION", byModel, "Sampling of whole blocks takes memory for each request.")
+		s.Set("scheduler.max_num_seqs", 8)
+	}
+	if o, _ := s.args.Get("override_generation_config").(map[string]any); o["max_new_tokens"] == nil {
+		s.info("DiffusionGemma: removing server-wide max_new_tokens cap from generation_config.json (use --override-generation-config to set a custom limit).")
+	}
+	return nil
+}
+
+// longcatNgram runs without the compiler, whose tracing its experts break.
+func (s *state) longcatNgram() {
+	s.because("VLLM-COMPILE-LONGCAT", byModel, "Experts without weights depend on data; embeddings of n-grams need full graphs.")
+	if s.Nil("compilation.mode") {
+		s.Set("compilation.mode", "NONE")
+	}
+	if s.Nil("compilation.cudagraph_mode") {
+		s.Set("compilation.cudagraph_mode", "FULL")
+	}
 }
 
 // deepSeekV32 reads FP8 as DeepSeek's packed format in old releases, and

@@ -104,7 +104,7 @@ func quantMethodOf(name string, r release) *quantMethod {
 // quantization joins what the checkpoint says and what was asked for. Some
 // methods claim checkpoints of another one.
 func (s *state) quantization() error {
-	s.normaliseGptOss()
+	s.renameMethod()
 	asked := strings.ToLower(s.args.Str("quantization"))
 	q := s.model.quantization
 	chosen := asked
@@ -153,12 +153,18 @@ func (s *state) quantization() error {
 	return nil
 }
 
-// normaliseGptOss gives the MXFP4 checkpoints of gpt-oss a method of their own
-// (GptOssForCausalLMConfig.verify_and_update_model_config).
-func (s *state) normaliseGptOss() {
-	q := s.model.quantization
-	if s.r >= v0240 && s.model.name == "GptOssForCausalLM" && q.Text("quant_method") == "mxfp4" {
+// renameMethod gives checkpoints of some architectures a method of their own
+// (verify_and_update_model_config of vllm/model_executor/models/config.py).
+func (s *state) renameMethod() {
+	q, name := s.model.quantization, s.model.name
+	method := q.Text("quant_method")
+	switch {
+	case s.r >= v0240 && name == "GptOssForCausalLM" && method == "mxfp4":
 		q["quant_method"] = "gpt_oss_mxfp4"
+	case s.r >= v0240 && strings.HasPrefix(name, "DeepseekV4") && method == "fp8" && s.model.modelType == "deepseek_v4":
+		q["quant_method"] = "deepseek_v4_fp8"
+	case s.r >= v0320 && strings.HasPrefix(name, "KimiK3") && method == "compressed-tensors" && q.Text("format") == "mxfp4-pack-quantized":
+		q["quant_method"] = "mxfp4"
 	}
 }
 

@@ -46,12 +46,16 @@ var mtpDrafts = []mtpDraft{
 	{names("hy_v3"), "hy_v3_mtp", "HYV3MTPModel", "num_nextn_predict_layers"},
 }
 
-// speculatedTokens are the tokens that a step may draft.
+// speculatedTokens are the tokens that a step may draft; a diffusion model
+// works on a block of them.
 func (s *state) speculatedTokens() int {
-	if s.spec == nil {
-		return 0
+	switch {
+	case s.spec != nil:
+		return s.spec.tokens
+	case s.model.name == "DiffusionGemmaForBlockDiffusion":
+		return s.model.config.IntOr("canvas_length", 256)
 	}
-	return s.spec.tokens
+	return 0
 }
 
 // speculative reads --speculative-config and makes the draft model.
