@@ -26,8 +26,9 @@ type arithmetic interface {
 	// halfScaled decodes binary16 and multiplies by scale.
 	halfScaled(dst []float32, src []uint16, scale float32)
 	// halfDot is dot4x1 with weights that are binary16 times a scale: scales
-	// holds four, one for each row, for every run of columns.
-	halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int)
+	// holds four, one for each row, for every run of columns. What next holds is
+	// wanted soon: len(x) bytes each of four rows that lie nextStride apart.
+	halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int, next []byte, nextStride int)
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.
 	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)

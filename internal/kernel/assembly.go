@@ -20,7 +20,7 @@ type vectors struct {
 	f16DecodeAsm  func(dst *float32, src *byte, n int)
 	fp8HalfAsm    func(dst *uint16, src *byte, n int) int
 	halfScaledAsm func(dst *float32, src *uint16, n int, scale float32)
-	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int)
+	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int)
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
 	addRowsAsm    func(dst, rows *float32, stride int, factors *float32, count, n int)
@@ -112,17 +112,17 @@ func (v *vectors) halfScaled(dst []float32, src []uint16, scale float32) {
 	v.halfScaledAsm(&dst[0], &src[0], len(dst), scale)
 }
 
-func (v *vectors) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int) {
+func (v *vectors) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int, next []byte, nextStride int) {
 	// The assembly takes whole runs; what is left is a run of its own.
 	runs := len(x) / run
 	if runs > 0 {
 		_, _, _ = acc[3], w[3*stride+runs*run-1], scales[4*runs-1]
-		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], run, runs)
+		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], run, runs, &next[0], nextStride)
 	}
 	if rest := len(x) - runs*run; rest > 0 {
 		w, x, scales = w[runs*run:], x[runs*run:], scales[4*runs:]
 		_, _, _ = acc[3], w[3*stride+rest-1], scales[3]
-		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], rest, 1)
+		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], rest, 1, &next[0], nextStride)
 	}
 }
 

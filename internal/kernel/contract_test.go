@@ -116,9 +116,12 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 	decoded("halfScaled", func(a arithmetic, dst []float32) { a.halfScaled(dst, halves, scale) })
 	run := 16 * (1 + r.IntN(8))
 	scales := floats(r, 4*ceilDiv(n, run))
-	compare("halfDot", 4, func(a arithmetic, acc []lanes) { a.halfDot(acc, halves, stride, x[:n], scales, run) })
+	compare("halfDot", 4, func(a arithmetic, acc []lanes) { a.halfDot(acc, halves, stride, x[:n], scales, run, half, stride) })
 	table := [16]float32(floats(r, 16))
-	for _, group := range []int{16, n, 8} {
+	for _, group := range []int{16, 32, 48, n, 8} {
+		if n%group != 0 {
+			continue
+		}
 		list := floats(r, n/group)
 		decoded("nibbles", func(a arithmetic, dst []float32) { a.nibbles(dst, half, &table, list) })
 	}

@@ -297,10 +297,22 @@ func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 				list[4*i] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], run)
+		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], run, following(w.codes, w.cols, row, c+n), w.cols)
 	}
 	dotTail(acc, s, w, row, whole, w.cols, x)
 	return true
+}
+
+// following is what a product of four rows of bytes reads next: the same rows from
+// col on, or the four below.
+func following(codes []byte, cols, row, col int) []byte {
+	if col+15 >= cols { // what is left is no vector
+		row, col = row+4, 0
+	}
+	if at := row*cols + col; at < len(codes) {
+		return codes[at:]
+	}
+	return codes
 }
 
 // Global is the scale of a whole NVFP4 tensor, and how the file spells it.
@@ -363,6 +375,12 @@ func newNibbles(kind string, w *nibbles, rows, cols int) (*Matrix, error) {
 func (w *nibbles) decode(s *scratch, dst []float32, row, col int) {
 	first := row*w.cols + col
 	list := s.list[:len(dst)/w.group]
+	w.scaleList(s, list, first)
+	arith.nibbles(dst, w.codes[first/2:], &w.table, list)
+}
+
+// scaleList decodes the scales of the groups from weight number first on.
+func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
 	codes := w.scales[first/w.group:][:len(list)]
 	whole := 0
 	if w.half != 0 {
@@ -376,7 +394,27 @@ func (w *nibbles) decode(s *scratch, dst []float32, row, col int) {
 	for i := whole; i < len(list); i++ {
 		list[i] = w.scale[codes[i]]
 	}
-	arith.nibbles(dst, w.codes[first/2:], &w.table, list)
+}
+
+// dot4 differs from decoding in that it decodes the scales of more columns at a
+// time.
+func (w *nibbles) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+	most := halfSegment / w.group
+	for c := 0; c < w.cols; c += halfSegment {
+		n := min(halfSegment, w.cols-c)
+		for r := range 4 {
+			w.scaleList(s, s.list[r*most:][:n/w.group], (row+r)*w.cols+c)
+		}
+		for d := 0; d < n; d += segment {
+			k := min(segment, n-d)
+			for r := range 4 {
+				codes := w.codes[((row+r)*w.cols+c+d)/2:]
+				arith.nibbles(s.tile[r*segment:][:k], codes, &w.table, s.list[r*most+d/w.group:][:k/w.group])
+			}
+			arith.dot4x1(acc, s.tile[:], segment, x[c+d:][:k])
+		}
+	}
+	return true
 }
 
 // MXFP8 makes a matrix of FP8 codes with an E8M0 scale for each 32 columns.
@@ -437,7 +475,7 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 				s.list[4*i+r] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], numfmt.MXGroup)
+		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], numfmt.MXGroup, following(w.codes, w.cols, row, c+n), w.cols)
 	}
 	return true
 }

@@ -88,7 +88,7 @@ func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
 	}
 }
 
-func (s scalar) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int) {
+func (s scalar) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int, _ []byte, _ int) {
 	var row [16]float32
 	for r := range 4 {
 		for c := 0; c < len(x); c += len(row) {

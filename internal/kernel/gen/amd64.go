@@ -38,6 +38,9 @@ func amd64(u *unit) {
 	ggml(u)
 }
 
+// ahead is how many bytes before their use weights are fetched to the cache.
+const ahead = 1024
+
 // vec is an instruction set: the name that ends its functions, the letter of its
 // registers and the float32 in one.
 type vec struct {
@@ -226,6 +229,7 @@ func (v vec) dot16(u *unit, kind, doc string, widen func(f *function, from, to s
 		f.p("VMOVUPS %d(BX)(AX*2), %s", v.bytes()*part, v.r(4*n+part))
 	}
 	for r, row := range rows {
+		f.p("PREFETCHT0 %d(%s)(AX*1)", ahead, row)
 		for part := range n {
 			t := v.r(5*n + (r*n+part)%4)
 			widen(f, fmt.Sprintf("%d(%s)(AX*1)", v.bytes()/2*part, row), t)
@@ -360,10 +364,11 @@ func (v vec) halfScaled(u *unit) {
 
 // halfDot is the second half of a product with FP8 weights.
 func (v vec) halfDot(u *unit) {
-	f := u.function("halfDot4x1"+v.name, "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row.",
-		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int")
+	f := u.function("halfDot4x1"+v.name, "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.",
+		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int", "next *byte", "nextStride int")
 	f.p("MOVQ %s, DI", f.arg("acc"))
 	rows := rows4(f, "w", "stride")
+
 	f.p("MOVQ %s, BX", f.arg("x"))
 	f.p("MOVQ %s, R11", f.arg("scales"))
 	f.p("MOVQ %s, R13", f.arg("run"))
@@ -374,6 +379,8 @@ func (v vec) halfDot(u *unit) {
 		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
 	}
 	f.p("XORQ AX, AX")
+	f.p("MOVQ %s, DI", f.arg("next"))
+	f.p("MOVQ %s, DX", f.arg("nextStride"))
 	outer := f.label()
 	f.p("LEAQ (AX)(R13*1), CX")
 	scale := func(r int) string { return v.r(4*n + r) }
@@ -407,12 +414,25 @@ func (v vec) halfDot(u *unit) {
 			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
 		}
 	}
+	// One line of what comes next: a row after the other, and a line further after
+	// the fourth.
+	f.p("PREFETCHT0 (DI)")
+	f.p("ADDQ DX, DI")
 	f.p("ADDQ $32, AX")
+	same := f.reserve()
+	f.p("TESTQ $0x60, AX")
+	f.p("JNZ %s", same)
+	for range 4 {
+		f.p("SUBQ DX, DI")
+	}
+	f.p("ADDQ $64, DI")
+	f.place(same)
 	f.p("CMPQ AX, CX")
 	f.p("JLT %s", inner)
 	f.p("ADDQ $16, R11")
 	f.p("DECQ R12")
 	f.p("JNZ %s", outer)
+	f.p("MOVQ %s, DI", f.arg("acc"))
 	for i := range 4 * n {
 		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
 	}
@@ -436,39 +456,78 @@ func (v vec) nibbles(u *unit) {
 		f.p("VMOVUPS 32(DX), Y1")
 		f.p("VMOVDQU nibbleShifts<>(SB), Y2")
 	}
+	f.p("MOVQ %s, R9", f.arg("vectors"))
+	generic, pairs, single, done := f.reserve(), f.reserve(), f.reserve(), f.reserve()
+	f.p("CMPQ R9, $1")
+	f.p("JNE %s", pairs)
+	four := f.label() // groups of 16, four at a time
+	f.p("CMPQ CX, $4")
+	f.p("JLT %s", single)
+	f.p("PREFETCHT0 %d(SI)", segment/2)
+	for i := range 4 {
+		f.p("VBROADCASTSS %d(BX), %s", 4*i, v.r(3))
+		v.nibbles16(f, i)
+	}
+	f.p("ADDQ $32, SI")
+	f.p("ADDQ $256, DI")
+	f.p("ADDQ $16, BX")
+	f.p("SUBQ $4, CX")
+	f.p("JMP %s", four)
+	f.place(single)
+	f.p("TESTQ CX, CX")
+	f.p("JZ %s", done)
+	f.place(pairs)
 	outer := f.label()
-	f.p("MOVQ %s, R8", f.arg("vectors"))
+	f.p("MOVQ R9, R8")
 	f.p("VBROADCASTSS (BX), %s", v.r(3))
 	inner := f.label()
+	f.p("CMPQ R8, $2")
+	f.p("JLT %s", generic)
+	f.p("PREFETCHT0 %d(SI)", segment/2)
+	v.nibbles16(f, 0)
+	v.nibbles16(f, 1)
+	f.p("ADDQ $16, SI")
+	f.p("ADDQ $128, DI")
+	f.p("SUBQ $2, R8")
+	f.p("JNZ %s", inner)
+	next := f.reserve()
+	f.p("JMP %s", next)
+	f.place(generic)
+	v.nibbles16(f, 0)
+	f.p("ADDQ $8, SI")
+	f.p("ADDQ $64, DI")
+	f.place(next)
+	f.p("ADDQ $4, BX")
+	f.p("DECQ CX")
+	f.p("JNZ %s", outer)
+	f.place(done)
+	v.end(f)
+}
+
+// nibbles16 decodes the 16 codes of vector i from SI and DI on, with the scale in
+// register 3 and the table in register 0 (and 1).
+func (v vec) nibbles16(f *function, i int) {
 	if v.width == 16 {
 		// Low nibble of byte i to element 2i, high nibble to 2i+1: only the lowest
 		// four bits of an index count.
-		f.p("VPMOVZXBQ (SI), Z4")
+		f.p("VPMOVZXBQ %d(SI), Z4", 8*i)
 		f.p("VPSLLQ $28, Z4, Z5")
 		f.p("VPORQ Z5, Z4, Z4")
 		f.p("VPERMPS Z0, Z4, Z4")
 		f.p("VMULPS Z3, Z4, Z4")
-		f.p("VMOVUPS Z4, (DI)")
-	} else {
-		for part := range 2 {
-			f.p("VPBROADCASTD %d(SI), Y4", 4*part)
-			f.p("VPSRLVD Y2, Y4, Y4")
-			f.p("VPERMPS Y0, Y4, Y5") // codes 0..7
-			f.p("VPERMPS Y1, Y4, Y6") // codes 8..15
-			f.p("VPSLLD $28, Y4, Y4") // bit 3 chooses
-			f.p("VBLENDVPS Y4, Y6, Y5, Y5")
-			f.p("VMULPS Y3, Y5, Y5")
-			f.p("VMOVUPS Y5, %d(DI)", 32*part)
-		}
+		f.p("VMOVUPS Z4, %d(DI)", 64*i)
+		return
 	}
-	f.p("ADDQ $8, SI")
-	f.p("ADDQ $64, DI")
-	f.p("DECQ R8")
-	f.p("JNZ %s", inner)
-	f.p("ADDQ $4, BX")
-	f.p("DECQ CX")
-	f.p("JNZ %s", outer)
-	v.end(f)
+	for part := range 2 {
+		f.p("VPBROADCASTD %d(SI), Y4", 8*i+4*part)
+		f.p("VPSRLVD Y2, Y4, Y4")
+		f.p("VPERMPS Y0, Y4, Y5") // codes 0..7
+		f.p("VPERMPS Y1, Y4, Y6") // codes 8..15
+		f.p("VPSLLD $28, Y4, Y4") // bit 3 chooses
+		f.p("VBLENDVPS Y4, Y6, Y5, Y5")
+		f.p("VMULPS Y3, Y5, Y5")
+		f.p("VMOVUPS Y5, %d(DI)", 64*i+32*part)
+	}
 }
 
 func (v vec) addScaled(u *unit) {

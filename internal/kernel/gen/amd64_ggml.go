@@ -60,7 +60,12 @@ func unpacker(u *unit, name string) *function {
 	return f
 }
 
+// finish ends the loop over blocks. Each block fetches the one of the same place in
+// the next segment.
 func finish(f *function, loop string, size, values int) {
+	for line := 0; line < size; line += 64 {
+		f.p("PREFETCHT0 %d(SI)", size*segment/values+line)
+	}
 	f.p("ADDQ $%d, SI", size)
 	f.p("ADDQ $%d, DI", values)
 	f.p("ADDQ $%d, DX", values)

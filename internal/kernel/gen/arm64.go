@@ -262,11 +262,12 @@ func neonHalfScaled(u *unit) {
 }
 
 func neonHalfDot(u *unit) {
-	f := u.function("halfDot4x1NEON", "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row.",
-		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int")
+	f := u.function("halfDot4x1NEON", "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.",
+		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int", "next *byte", "nextStride int")
 	rows := neonRows(f)
-	load(f, "acc", "R0", "x", "R6", "scales", "R8", "run", "R9", "runs", "R10")
+	load(f, "acc", "R0", "x", "R6", "scales", "R8", "run", "R9", "runs", "R10", "next", "R11", "nextStride", "R12")
 	moveLanes(f, false, "R0", 0, 16)
+	f.p("MOVD $4, R13")
 	outer := f.label()
 	f.p("FMOVQ (R8), F31")
 	f.p("MOVD R9, R7")
@@ -286,6 +287,17 @@ func neonHalfDot(u *unit) {
 		f.p("ADD $32, %s", row)
 	}
 	f.p("ADD $64, R6")
+	// One line of what comes next: a row after the other, and a line further after
+	// the fourth.
+	f.p("PRFM (R11), PLDL1KEEP")
+	f.p("ADD R12, R11")
+	f.p("SUBS $1, R13, R13")
+	same := f.reserve()
+	f.p("BNE %s", same)
+	f.p("SUB R12<<2, R11, R11")
+	f.p("ADD $64, R11")
+	f.p("MOVD $4, R13")
+	f.place(same)
 	again(f, "R7", 16, inner)
 	f.p("ADD $16, R8")
 	again(f, "R10", 1, outer)
