@@ -68,23 +68,14 @@ func Index(files map[string][]Tensor) []byte {
 	return text
 }
 
-// Folder writes files into a new folder; values are []byte or string, or
-// os.ModeDir for a folder.
+// Folder writes files into a new folder; values are []byte or string.
 func Folder(t testing.TB, files map[string]any) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		var data []byte
-		switch content := content.(type) {
-		case []byte:
-			data = content
-		case string:
-			data = []byte(content)
-		case os.FileMode:
-			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			continue
+		data, ok := content.([]byte)
+		if !ok {
+			data = []byte(content.(string))
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)

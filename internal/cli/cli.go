@@ -15,6 +15,7 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"shakedown/internal/explain"
@@ -27,6 +28,8 @@ type World struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+
+	lingers *atomic.Bool // the run ends by itself when it is interrupted: a server drains
 }
 
 // interruptGrace is how long an interrupted run may take to finish its output.
@@ -37,15 +40,17 @@ const interruptGrace = 500 * time.Millisecond
 
 // Main runs the command line and returns the process's exit code. After an
 // interruption of ctx it returns within interruptGrace, even when the run is
-// still blocked; the caller must then exit and not use the streams again.
+// still blocked; the caller must then exit and not use the streams again. A
+// server is given the time to finish its answers.
 func Main(ctx context.Context, w World) int {
 	out := &mainOutput{w: w.Stdout}
 	w.Stdout = out
+	w.lingers = new(atomic.Bool)
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, &w) }()
 	select {
 	case err := <-done:
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !w.lingers.Load() {
 			return exitInterrupted
 		}
 		if out.err != nil {
@@ -53,6 +58,9 @@ func Main(ctx context.Context, w World) int {
 		}
 		return conclude(&w, out.started, err)
 	case <-ctx.Done():
+	}
+	if w.lingers.Load() {
+		return conclude(&w, out.started, <-done)
 	}
 	select {
 	case <-done:

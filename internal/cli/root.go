@@ -40,6 +40,7 @@ func newRootCmd(w *World) *cobra.Command {
 		newEvalCmd(w, runEval),
 		newTraceCmd(w, runTrace),
 		newRulesCmd(w, rulesRuns{list: runRulesList, show: runRulesShow, test: runRulesTest}),
+		newServeCmd(w, runServe),
 		newTokenizeCmd(w, runTokenize),
 		newRenderCmd(w, runRender),
 		newVersionCmd(w, runVersion),

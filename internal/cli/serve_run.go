@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"shakedown/internal/hfconfig"
+	"shakedown/internal/oracle/chat"
+	"shakedown/internal/oracle/load"
+	"shakedown/internal/oracle/numerics"
+	"shakedown/internal/oracle/sample"
+	"shakedown/internal/oracle/vocabulary"
+	"shakedown/internal/serve"
+)
+
+const (
+	// mostContext bounds the context that is chosen for the user: a model may know
+	// a million tokens, which no laptop holds.
+	mostContext = 32768
+	// prefillChunk bounds the memory of a prefill, and how long others wait.
+	prefillChunk = 256
+	// headerTimeout is how long a client may take to send its request's header,
+	// idleTimeout how long a connection may lie idle.
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// runServe loads the model and answers until it is interrupted.
+func runServe(ctx context.Context, o *serveOptions) error {
+	num, err := parseNumerics("--numerics", o.numerics)
+	if err != nil {
+		return err
+	}
+	src, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	c, err := o.config(ctx, src, num)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port)))
+	if err != nil {
+		return inputError(fmt.Errorf("cannot listen: %w", err), fmt.Sprintf("shakedown serve %s --port 0", o.dir))
+	}
+	o.world.lingers.Store(true)
+	fmt.Fprintf(o.world.Stderr, "ready: http://%s/v1  model %s  numerics %s  context %d  %d answers at once, %d waiting, %d cached tokens\n",
+		l.Addr(), c.Name, c.Model.Num.Name, c.Limits.Context, c.Limits.Running, c.Limits.Queued, c.Limits.Tokens)
+	return answer(ctx, l, serve.New(*c))
+}
+
+// answer serves until ctx ends, then lets running answers finish.
+func answer(ctx context.Context, l net.Listener, s *serve.Server) error {
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, ReadTimeout: time.Minute, IdleTimeout: idleTimeout}
+	computed := make(chan struct{})
+	go func() {
+		defer close(computed)
+		s.Run(context.WithoutCancel(ctx))
+	}()
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	s.Drain()
+	<-computed
+	err := srv.Shutdown(context.WithoutCancel(ctx))
+	if err == nil {
+		err = <-failed
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// config loads all that the server needs.
+func (o *serveOptions) config(ctx context.Context, src *load.Source, num numerics.Numerics) (*serve.Config, error) {
+	tok, err := vocabulary.Tokenizer(o.dir)
+	if err != nil {
+		return nil, vocabularyError(err)
+	}
+	templates, err := vocabulary.Templates(o.dir)
+	if err != nil && !errors.Is(err, chat.ErrNone) {
+		return nil, vocabularyError(err)
+	}
+	limits := serve.Limits{Context: o.context, Running: o.running, Queued: o.queued, Tokens: o.cacheTokens, Chunk: prefillChunk}
+	if limits.Context == 0 {
+		limits.Context = min(src.Files.Config.Config.IntOr("max_position_embeddings", mostContext), mostContext)
+	}
+	if limits.Tokens == 0 {
+		limits.Tokens = 4 * limits.Context
+	}
+	limits.Tokens = max(limits.Tokens, limits.Context)
+	model, err := o.model(ctx, src, num, limits.Tokens, prefillChunk)
+	if err != nil {
+		return nil, err
+	}
+	if tok.Size() > model.Spec.Vocab {
+		return nil, inputError(fmt.Errorf("%s: the tokenizer has ids up to %d, and the model's vocabulary ends at %d", o.dir, tok.Size()-1, model.Spec.Vocab-1), "shakedown inspect "+o.dir)
+	}
+	defaults, err := samplingDefaults(src.Files.Config.Generation)
+	if err != nil {
+		return nil, inputError(fmt.Errorf("generation_config.json: %w", err), "")
+	}
+	name := o.name
+	if name == "" {
+		path, err := filepath.Abs(o.dir)
+		if err != nil {
+			return nil, err
+		}
+		name = filepath.Base(path)
+	}
+	return &serve.Config{
+		Model: model, Tokenizer: tok, Templates: templates, Name: name, Defaults: defaults, EOS: endTokens(src.Files.Config),
+		Limits: limits, Log: slog.New(slog.NewTextHandler(o.world.Stderr, nil)), Now: time.Now,
+		APIKey: o.world.Env("SHAKEDOWN_API_KEY"), Reasoning: !o.plain, Tools: !o.plain,
+		Info: map[string]any{
+			"version": version, "model": name, "model_type": src.Files.Config.Config.Text("model_type"), "numerics": model.Num,
+			"context": limits.Context, "max_running": limits.Running, "max_queued": limits.Queued, "cache_tokens": limits.Tokens,
+		},
+	}, nil
+}
+
+// samplingDefaults are the parameters of generation_config.json, which the
+// serving engines take where a request says nothing.
+func samplingDefaults(g hfconfig.Object) (sample.Params, error) {
+	p := sample.Default()
+	for name, to := range map[string]*float64{"temperature": &p.Temperature, "top_p": &p.TopP, "min_p": &p.MinP, "repetition_penalty": &p.Repetition} {
+		if v, ok := g.Float(name); ok {
+			*to = v
+		}
+	}
+	p.TopK = max(g.IntOr("top_k", 0), 0)
+	return p, p.Check(1)
+}
+
+// endTokens are the tokens that end an answer: those of generation_config.json,
+// else of config.json.
+func endTokens(m hfconfig.Model) []int {
+	for _, o := range []hfconfig.Object{m.Generation, m.Config} {
+		if id, ok := o.Int("eos_token_id"); ok {
+			return []int{id}
+		}
+		var ids []int
+		for _, v := range o.List("eos_token_id") {
+			if id, ok := hfconfig.Int(v); ok {
+				ids = append(ids, id)
+			}
+		}
+		if ids != nil {
+			return ids
+		}
+	}
+	return nil
+}

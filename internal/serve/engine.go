@@ -1,0 +1,430 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"shakedown/internal/oracle"
+	"shakedown/internal/oracle/eval"
+	"shakedown/internal/oracle/sample"
+)
+
+// Limits bound what the engine takes on. Memory for texts is announced by them:
+// Tokens times the bytes of one token in the KV cache.
+type Limits struct {
+	Context int // tokens of one text, prompt and answer
+	Running int // texts that are computed at the same time
+	Queued  int // texts that wait
+	Tokens  int // tokens of all running and kept texts together
+	Chunk   int // tokens of a prompt that are computed at once
+}
+
+// job is one answer to one prompt.
+type job struct {
+	ctx       context.Context
+	cancel    context.CancelFunc
+	id        string // of the request, for reports of bugs
+	prompt    []int
+	params    sample.Params
+	max       int          // tokens of the answer
+	stop      map[int]bool // tokens that end it
+	ignore    bool         // stop tokens do not end it
+	logprobs  int          // likeliest tokens to tell with each; -1: no logprobs
+	promptTop int          // likeliest tokens to tell with each of the prompt; -1: none
+	events    chan event   // has room for all events of the answer, so that a slow reader delays nobody
+
+	session *oracle.Session
+	sampler *sample.Sampler
+	fed     int   // tokens of the prompt that the session holds
+	cached  int   // of these, taken from an earlier text
+	answer  []int // tokens chosen
+	next    int   // chosen and not fed yet
+}
+
+// event is what happens to a job.
+type event struct {
+	token  *token
+	prompt []token // logprobs of the prompt, before the first token
+	done   *done
+}
+
+// token is one token of an answer or prompt with its logprobs.
+type token struct {
+	id      int
+	logprob float32
+	rank    int // from 1, the likeliest
+	top     []ranked
+}
+
+type ranked struct {
+	id      int
+	logprob float32
+}
+
+// done ends a job.
+type done struct {
+	reason string // "stop", "length"
+	stop   int    // the token that ended it, -1 for none
+	cached int    // tokens of the prompt that were not computed again
+	err    error
+}
+
+// Errors with which the engine ends or refuses a job.
+var (
+	errFull     = errors.New("the queue is full")
+	errDraining = errors.New("the server is shutting down")
+)
+
+// bugError is a panic while a request was computed.
+type bugError struct {
+	id    string
+	value any
+	stack []byte
+}
+
+func (e *bugError) Error() string {
+	return fmt.Sprintf("a bug in shakedown ended request %s: %v", e.id, e.value)
+}
+
+// engine computes jobs. One goroutine owns all texts; the others hand jobs in and
+// read events.
+type engine struct {
+	model  *oracle.Model
+	limits Limits
+	counts *counters
+	bug    func(*bugError)
+
+	mu       sync.Mutex
+	waiting  []*job
+	draining bool
+	wake     chan struct{}
+	idle     chan struct{} // closed when the loop has ended
+
+	running []*job
+	kept    []*text // finished texts, oldest first, whose beginnings serve others
+}
+
+// text is a finished text whose cache is kept.
+type text struct {
+	tokens  []int
+	session *oracle.Session
+}
+
+func newEngine(m *oracle.Model, l Limits, c *counters, bug func(*bugError)) *engine {
+	return &engine{model: m, limits: l, counts: c, bug: bug, wake: make(chan struct{}, 1), idle: make(chan struct{})}
+}
+
+// submit queues jobs, all or none.
+func (e *engine) submit(jobs ...*job) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining {
+		return errDraining
+	}
+	if len(e.waiting)+len(jobs) > e.limits.Queued {
+		return errFull
+	}
+	e.waiting = append(e.waiting, jobs...)
+	e.counts.waiting.Store(int64(len(e.waiting)))
+	e.signal()
+	return nil
+}
+
+func (e *engine) signal() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drain refuses new jobs and lets those that are in finish.
+func (e *engine) drain() {
+	e.mu.Lock()
+	e.draining = true
+	e.mu.Unlock()
+	e.signal()
+}
+
+// run computes until ctx ends, or until all jobs are done after drain.
+func (e *engine) run(ctx context.Context) {
+	defer close(e.idle)
+	for {
+		e.admit()
+		if len(e.running) == 0 {
+			e.mu.Lock()
+			over := e.draining && len(e.waiting) == 0
+			e.mu.Unlock()
+			if over {
+				return
+			}
+			select {
+			case <-e.wake:
+				continue
+			case <-ctx.Done():
+				e.abort(ctx.Err())
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			e.abort(ctx.Err())
+			return
+		}
+		e.step(ctx)
+	}
+}
+
+// abort ends everything.
+func (e *engine) abort(err error) {
+	e.mu.Lock()
+	e.draining = true
+	jobs := append(e.running, e.waiting...)
+	e.running, e.waiting = nil, nil
+	e.mu.Unlock()
+	for _, j := range jobs {
+		e.end(j, done{err: err, stop: -1})
+	}
+}
+
+// admit starts waiting jobs, in their order, while there is room for them.
+func (e *engine) admit() {
+	for {
+		e.mu.Lock()
+		if len(e.waiting) == 0 || len(e.running) >= e.limits.Running {
+			e.mu.Unlock()
+			return
+		}
+		j := e.waiting[0]
+		gone := j.ctx.Err() != nil
+		if !gone && !e.makeRoom(len(j.prompt)+j.max) {
+			e.mu.Unlock()
+			return
+		}
+		e.waiting = e.waiting[1:]
+		e.counts.waiting.Store(int64(len(e.waiting)))
+		e.mu.Unlock()
+		if gone {
+			e.end(j, done{err: j.ctx.Err(), stop: -1})
+			continue
+		}
+		e.begin(j)
+		e.running = append(e.running, j)
+		e.counts.running.Store(int64(len(e.running)))
+	}
+}
+
+// makeRoom says whether a text of n tokens fits beside the running ones, and
+// gives up kept texts for it, oldest first.
+func (e *engine) makeRoom(n int) bool {
+	used := n
+	for _, j := range e.running {
+		used += len(j.prompt) + j.max
+	}
+	if used > e.limits.Tokens {
+		return false
+	}
+	for _, t := range e.kept {
+		used += len(t.tokens)
+	}
+	for used > e.limits.Tokens {
+		used -= len(e.kept[0].tokens)
+		e.kept = e.kept[1:]
+	}
+	return true
+}
+
+// begin gives a job its session: a kept one that begins like the prompt, or a
+// new one. The last token of the prompt is always computed, since its logits
+// are needed; so are all when their logprobs are wanted.
+func (e *engine) begin(j *job) {
+	j.sampler = sample.New(j.params, j.prompt)
+	best, at := 0, -1
+	if j.promptTop < 0 {
+		for i, t := range e.kept {
+			if n := commonPrefix(t.tokens, j.prompt[:len(j.prompt)-1]); n > best {
+				best, at = n, i
+			}
+		}
+	}
+	if at >= 0 && e.kept[at].session.Truncate(best) {
+		j.session, j.fed, j.cached = e.kept[at].session, best, best
+		e.kept = slices.Delete(e.kept, at, at+1)
+		e.counts.cachedTokens.Add(int64(best))
+		return
+	}
+	j.session = e.model.NewSession(nil)
+}
+
+func commonPrefix(a, b []int) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// step computes one piece of the oldest prompt that is not complete, and one
+// token of every answer that has begun.
+func (e *engine) step(ctx context.Context) {
+	var feeds []*feed
+	prefill := false
+	for _, j := range e.running {
+		switch {
+		case j.ctx.Err() != nil:
+			feeds = append(feeds, &feed{job: j, err: j.ctx.Err()})
+		case j.fed < len(j.prompt):
+			if prefill {
+				continue
+			}
+			prefill = true
+			n := min(len(j.prompt)-j.fed, e.limits.Chunk)
+			feeds = append(feeds, &feed{job: j, tokens: j.prompt[j.fed : j.fed+n]})
+		default:
+			feeds = append(feeds, &feed{job: j, tokens: []int{j.next}})
+		}
+	}
+	e.compute(ctx, feeds)
+	over := make(map[*job]bool)
+	for _, f := range feeds {
+		if d := e.advance(f); d != nil {
+			over[f.job] = true
+			e.end(f.job, *d)
+		}
+	}
+	if len(over) > 0 {
+		e.running = slices.DeleteFunc(e.running, func(j *job) bool { return over[j] })
+		e.counts.running.Store(int64(len(e.running)))
+	}
+}
+
+// feed is what one step computes for one job.
+type feed struct {
+	job    *job
+	tokens []int
+	logits []float32 // of the tokens that need them
+	err    error
+}
+
+// compute runs the tokens of all feeds through the model.
+func (e *engine) compute(ctx context.Context, feeds []*feed) {
+	for _, f := range feeds {
+		if f.err != nil {
+			continue
+		}
+		f.err = guarded(f.job.id, func() error {
+			hidden, err := f.job.session.Feed(ctx, f.tokens)
+			if err != nil {
+				return err
+			}
+			if f.job.promptTop < 0 {
+				hidden = hidden[len(hidden)-len(hidden)/len(f.tokens):] // of the last token
+			}
+			f.logits = f.job.session.Logits(hidden)
+			return nil
+		})
+	}
+}
+
+// guarded turns a panic into a *bugError.
+func guarded(id string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &bugError{id: id, value: p, stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// advance takes the result of a feed; it returns the end of the job, or nil.
+func (e *engine) advance(f *feed) *done {
+	j := f.job
+	if f.err != nil {
+		return &done{err: f.err, stop: -1}
+	}
+	vocab := e.model.Spec.Vocab
+	last := f.logits[len(f.logits)-vocab:]
+	if j.fed < len(j.prompt) {
+		if j.promptTop >= 0 {
+			e.promptLogprobs(j, f.logits, len(f.tokens))
+		}
+		j.fed += len(f.tokens)
+		e.counts.promptTokens.Add(int64(len(f.tokens)))
+		if j.fed < len(j.prompt) {
+			return nil
+		}
+	}
+	if j.max == 0 {
+		return &done{reason: "length", stop: -1, cached: j.cached}
+	}
+	var id int
+	err := guarded(j.id, func() (err error) { id, err = j.sampler.Next(last); return err })
+	if err != nil {
+		return &done{err: err, stop: -1}
+	}
+	j.answer = append(j.answer, id)
+	j.next = id
+	e.counts.answerTokens.Add(1)
+	if j.stop[id] && !j.ignore {
+		return &done{reason: "stop", stop: id, cached: j.cached}
+	}
+	t := tokenOf(last, id, j.logprobs)
+	j.events <- event{token: &t}
+	if len(j.answer) >= j.max {
+		return &done{reason: "length", stop: -1, cached: j.cached}
+	}
+	return nil
+}
+
+// tokenOf is a token with the logprobs that the model itself gives, before bias,
+// penalties and temperature, as vLLM tells them.
+func tokenOf(logits []float32, id, top int) token {
+	t := token{id: id}
+	if top < 0 {
+		return t
+	}
+	t.logprob, t.rank = eval.Logprob(logits, id), 1
+	for _, v := range logits {
+		if v > logits[id] {
+			t.rank++
+		}
+	}
+	for _, r := range eval.Top(logits, top) {
+		t.top = append(t.top, ranked{r.ID, r.Logprob})
+	}
+	return t
+}
+
+// promptLogprobs tells the logprobs of the tokens behind those just fed.
+func (e *engine) promptLogprobs(j *job, logits []float32, n int) {
+	vocab := e.model.Spec.Vocab
+	var list []token
+	for i := range n {
+		if at := j.fed + i + 1; at < len(j.prompt) {
+			list = append(list, tokenOf(logits[i*vocab:][:vocab], j.prompt[at], j.promptTop))
+		}
+	}
+	if len(list) > 0 {
+		j.events <- event{prompt: list}
+	}
+}
+
+// end tells a job's end and keeps its text.
+func (e *engine) end(j *job, d done) {
+	var bug *bugError
+	if errors.As(d.err, &bug) {
+		e.bug(bug)
+	}
+	if j.session != nil && (d.err == nil || errors.Is(d.err, context.Canceled) && j.session.Len() > 0 && j.ctx.Err() != nil) {
+		tokens := append(slices.Clone(j.prompt), j.answer...)
+		e.kept = append(e.kept, &text{tokens: tokens[:j.session.Len()], session: j.session})
+	}
+	j.session = nil
+	j.events <- event{done: &d}
+	close(j.events)
+}
+
+// room is the capacity that the events of a job need.
+func room(prompt, answer int, chunk int) int { return answer + prompt/chunk + 3 }
