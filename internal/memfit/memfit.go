@@ -23,7 +23,8 @@ type Input struct {
 	GPU       hardware.GPU
 	Effective map[string]any // settings by the engine's own names, as plan.Result has them
 	Runtime   map[string]any
-	FileBytes float64 // size of the weight files, all of them; 0 when they are not at hand
+	FileBytes float64         // size of the weight files, all of them; 0 when they are not at hand
+	Draft     *hfconfig.Model // a draft model of its own; nil for none
 	// Tensors are those of the weight files, nil when they are not at hand. With
 	// them the weights are added up, and not reckoned from config.json.
 	Tensors []Tensor
@@ -177,7 +178,24 @@ func (e *estimator) weigh(quantization, dtype string, d split, withDraft bool) f
 	if e.s.vision > 0 {
 		e.note("the vision part is counted roughly")
 	}
-	return per
+	return per + e.weighDraft(d)
+}
+
+// weighDraft counts a draft model of its own. Engines keep its embedding with
+// the model's where they can; that is left out of account.
+func (e *estimator) weighDraft(d split) float64 {
+	if e.in.Draft == nil {
+		return 0
+	}
+	s, ok := newShape(e.in.Draft)
+	if !ok {
+		e.note("the draft model's size cannot be counted from its config.json")
+		return 0
+	}
+	w := newWeights(s, newFormat(e.in.Draft, "", ""), split{tp: d.tp, attn: d.tp, expert: d.tp, embed: d.tp, pp: 1}, false)
+	e.item("draft model", w.perGPU/gib, fmt.Sprintf("%.4g billion weights counted from its config.json", w.params/1e9))
+	e.note("the draft model's own KV cache is left out")
+	return w.perGPU / gib
 }
 
 // finish closes the estimate.

@@ -188,6 +188,28 @@ func TestSGLangParts(t *testing.T) {
 	}
 }
 
+// TestDraft: a draft model of its own takes memory.
+func TestDraft(t *testing.T) {
+	in := memfit.Input{
+		Engine: "sglang", Version: "0.5.9", Model: model(t, fmt.Sprintf(llama, "")), GPU: gpu(t, "H100"),
+		Effective: map[string]any{"mem_fraction_static": 0.9},
+	}
+	alone, err := memfit.Fit(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Draft = model(t, fmt.Sprintf(llama, ""))
+	with, err := memfit.Fit(in)
+	if err != nil || with.Tokens >= alone.Tokens {
+		t.Errorf("%d tokens with a draft, %d without, %v", with.Tokens, alone.Tokens, err)
+	}
+	near(t, "draft model", item(with, "draft model"), 14.96, 0.02)
+	in.Draft = model(t, `{"architectures":["X"]}`)
+	if e, err := memfit.Fit(in); err != nil || len(e.Notes) != 1 || e.Tokens != alone.Tokens {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 func TestDoesNotFit(t *testing.T) {
 	e, err := memfit.Fit(memfit.Input{
 		Engine: "sglang", Version: "0.5.9", Model: model(t, fmt.Sprintf(glm5, fp8)), GPU: gpu(t, "8x H100"),

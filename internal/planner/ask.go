@@ -209,7 +209,12 @@ func (p *planner) libraries(g *ground, installed bool) {
 			pinned = append(pinned, name+" "+pins[name])
 		}
 	}
-	maps.Copy(g.deps, p.opt.With)
+	for _, name := range slices.Sorted(maps.Keys(p.opt.With)) {
+		g.deps[name] = p.opt.With[name]
+		if _, decides := pins[name]; !decides {
+			g.notes = append(g.notes, name+" "+p.opt.With[name]+": decides nothing that is planned here")
+		}
+	}
 	if len(pinned) > 0 {
 		g.notes = append(g.notes, fmt.Sprintf("libraries as %s pins them: %s (--with NAME=VERSION)", release, strings.Join(pinned, ", ")))
 	}

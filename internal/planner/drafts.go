@@ -38,12 +38,18 @@ func drafts(table *flags.Table, argv []string, read func(string) (*hfconfig.Mode
 		add(a.Value())
 	}
 	if a, ok := parsed.Asked("speculative_config"); ok {
-		var c struct {
-			Model string `json:"model"`
-		}
-		if json.Unmarshal([]byte(a.Value()), &c) == nil {
-			add(c.Model)
-		}
+		add(draftOf(a.Value()))
 	}
 	return out
+}
+
+// draftOf is the model that vLLM's --speculative-config names, or empty.
+func draftOf(config string) string {
+	var c struct {
+		Model string `json:"model"`
+	}
+	if json.Unmarshal([]byte(config), &c) != nil {
+		return ""
+	}
+	return c.Model
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"shakedown/internal/finding"
+	"shakedown/internal/hfconfig"
 	"shakedown/internal/knowledge"
 	"shakedown/internal/memfit"
 )
@@ -105,7 +106,7 @@ func (p *planner) memory(a *answer) *finding.MemoryMsg {
 	}
 	est, err := memfit.Fit(memfit.Input{
 		Engine: a.q.engine.Name, Version: a.res.Version, Model: a.q.model.model, GPU: a.q.gpu,
-		Effective: a.res.Effective, Runtime: a.res.Runtime, FileBytes: a.q.model.bytes,
+		Effective: a.res.Effective, Runtime: a.res.Runtime, FileBytes: a.q.model.bytes, Draft: a.q.draft(),
 	})
 	if err != nil {
 		return nil
@@ -118,6 +119,21 @@ func (p *planner) memory(a *answer) *finding.MemoryMsg {
 		m.Items = append(m.Items, finding.MemoryItem{Name: it.Name, Size: round(it.GiB), How: it.How})
 	}
 	return m
+}
+
+// draft is the draft model that the flags name, nil for none. A tokenizer or a
+// further config that they name is none.
+func (q *question) draft() *hfconfig.Model {
+	parsed, _ := q.table.Parse(q.options)
+	for _, s := range []string{"speculative_draft_model_path", "spec_model", "speculative_config.model"} {
+		if a, ok := parsed.Asked(s); ok {
+			return q.c.Drafts[a.Value()]
+		}
+	}
+	if a, ok := parsed.Asked("speculative_config"); ok {
+		return q.c.Drafts[draftOf(a.Value())]
+	}
+	return nil
 }
 
 func round(f float64) float64 { return math.Round(f*100) / 100 }
