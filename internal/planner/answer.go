@@ -228,14 +228,18 @@ func (a *answer) entry(name string, value any, arg flags.Arg, choices []plan.Cho
 	return e
 }
 
-// aliases are values that an engine replaces by another name of the same thing.
+// aliases are values that an engine replaces by another name of the same thing,
+// or by what they mean for the checkpoint at hand.
 // Source: sglang/srt/server_args.py (0.5.9: NEXTN; 0.5.13: nsa is dsa, before
-// that dsa is nsa).
-var aliases = [][2]string{{"NEXTN", "EAGLE"}, {"dsa", "nsa"}, {"nsa", "dsa"}}
+// that dsa is nsa; 0.5.18: unquant, ascend_tp), vllm/config/model.py (0.24:
+// modelopt).
+var aliases = [][2]string{
+	{"NEXTN", "EAGLE"}, {"dsa", "nsa"}, {"nsa", "dsa"}, {"unquant", "None"}, {"ascend_tp", "none"}, {"modelopt", "modelopt_fp4"}, {"modelopt", "modelopt_fp8"},
+}
 
 // switches are settings that an engine turns into another one that does the
-// same. Source: sglang/srt/server_args.py (0.5.23).
-var switches = map[string]bool{"enable_flashinfer_allreduce_fusion": true}
+// same, or whose values were renamed. Source: sglang/srt/server_args.py (0.5.23).
+var switches = map[string]bool{"enable_flashinfer_allreduce_fusion": true, "tool_call_parser": true, "reasoning_parser": true}
 
 // renamed says that a replaced value is what was asked for, by another name.
 func renamed(setting, asked, effective string) bool {
