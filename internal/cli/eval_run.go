@@ -15,6 +15,7 @@ import (
 	"shakedown/internal/oracle/eval"
 	"shakedown/internal/oracle/load"
 	"shakedown/internal/oracle/numerics"
+	"shakedown/internal/oracle/vocabulary"
 	"shakedown/internal/redact"
 	"shakedown/internal/report"
 )
@@ -33,7 +34,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 		return err
 	}
 	defer src.Close()
-	prompts, maxNew, err := o.prompts(src)
+	prompts, maxNew, err := o.prompts()
 	if err != nil {
 		return err
 	}
@@ -141,11 +142,11 @@ func (o *modelOptions) promptError(err error) error {
 }
 
 // prompts are what is to be evaluated, and how many tokens to continue with.
-func (o *evalOptions) prompts(src *load.Source) ([][]int, int, error) {
+func (o *evalOptions) prompts() ([][]int, int, error) {
 	maxNew := defaultNew
 	var prompts [][]int
 	if o.tokensFile == "" {
-		p, err := o.one(src)
+		p, err := o.one()
 		if err != nil {
 			return nil, 0, err
 		}
@@ -167,11 +168,11 @@ func (o *evalOptions) prompts(src *load.Source) ([][]int, int, error) {
 }
 
 // one is the prompt of --tokens or --prompt, for which it reads the tokenizer.
-func (o *modelOptions) one(src *load.Source) ([]int, error) {
+func (o *modelOptions) one() ([]int, error) {
 	if o.tokens == "" {
-		t, err := src.Tokenizer()
+		t, err := vocabulary.Tokenizer(o.dir)
 		if err != nil {
-			return nil, inputError(fmt.Errorf("%s: --prompt needs a tokenizer: %w", o.dir, err), "shakedown eval "+o.dir+" --tokens 1,2,3")
+			return nil, inputError(fmt.Errorf("--prompt needs a tokenizer: %w", err), "shakedown eval "+o.dir+" --tokens 1,2,3")
 		}
 		o.words = t
 		return t.Encode(o.prompt, true), nil

@@ -24,7 +24,7 @@ func runTrace(ctx context.Context, o *traceOptions) error {
 		return err
 	}
 	defer src.Close()
-	tokens, err := o.one(src)
+	tokens, err := o.one()
 	if err != nil {
 		return err
 	}

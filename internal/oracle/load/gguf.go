@@ -8,7 +8,6 @@ import (
 	"shakedown/internal/numfmt"
 	"shakedown/internal/oracle"
 	"shakedown/internal/oracle/family"
-	"shakedown/internal/oracle/tokenizer"
 )
 
 // describeGGUF describes the model of a GGUF file.
@@ -104,34 +103,4 @@ func (g *gguf) Fused(tensor string, _, _, _, _ int) (*kernel.Matrix, error) {
 func (g *gguf) Vector(tensor string, width int) ([]float32, error) {
 	name, _ := family.GGUFTensor(tensor)
 	return vectorOf(g.c, name, width)
-}
-
-// Tokenizer reads the checkpoint's tokenizer; its error wraps tokenizer.ErrNone
-// or names what is unsupported.
-func (s *Source) Tokenizer() (*tokenizer.Tokenizer, error) {
-	m := s.Files.Meta
-	if m == nil {
-		return tokenizer.Load(s.folder())
-	}
-	g := tokenizer.GGUF{Tokens: m.Strings("tokenizer.ggml.tokens"), Merges: m.Strings("tokenizer.ggml.merges")}
-	g.Model, _ = m.Str("tokenizer.ggml.model")
-	g.Pre, _ = m.Str("tokenizer.ggml.pre")
-	for _, x := range m.Floats("tokenizer.ggml.scores") {
-		g.Scores = append(g.Scores, float32(x))
-	}
-	for _, n := range m.Ints("tokenizer.ggml.token_type") {
-		g.Types = append(g.Types, int32(n))
-	}
-	for key, into := range map[string]**int{"bos": &g.BOS, "eos": &g.EOS, "unknown": &g.UNK} {
-		if n, ok := m.Int("tokenizer.ggml." + key + "_token_id"); ok {
-			id := int(n)
-			*into = &id
-		}
-	}
-	for key, into := range map[string]**bool{"add_bos_token": &g.AddBOS, "add_eos_token": &g.AddEOS, "add_space_prefix": &g.AddSpacePrefix} {
-		if b, ok := m.Bool("tokenizer.ggml." + key); ok {
-			*into = &b
-		}
-	}
-	return tokenizer.FromGGUF(g)
 }

@@ -13,8 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 
 	"shakedown/internal/checkpoint"
@@ -80,9 +78,6 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 	}
 	return m, nil
 }
-
-// folder is where the checkpoint lies.
-func (s *Source) folder() fs.FS { return os.DirFS(s.Files.Dir) }
 
 // count is a number as a config.json has it.
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
