@@ -116,12 +116,13 @@ func QuantizeFP8Runs(codes []byte, scales, x []float32, rule ScaleRule) {
 // FP8Activation replaces one row of activations by what is left of it after
 // QuantizeFP8Runs: code times scale. dst may be x.
 func FP8Activation(dst, x []float32, rule ScaleRule) {
-	var codes [FP8Block]byte
-	var scale [1]float32
 	for i := 0; i < len(x); i += FP8Block {
-		end := min(i+FP8Block, len(x))
-		QuantizeFP8Runs(codes[:], scale[:], x[i:end], rule)
-		E4M3FN.DecodeScaled(dst[i:end], codes[:], scale[0])
+		run := x[i:min(i+FP8Block, len(x))]
+		s := rule.fp8Scale(maxNaN(amaxFloor, absMax(run)))
+		inverse := 1 / s
+		for j, v := range run {
+			dst[i+j] = tables[E4M3FN][saturatedE4M3FN(v*inverse)] * s
+		}
 	}
 }
 

@@ -34,7 +34,8 @@ const (
 	E2M1DeepGEMM
 )
 
-// e2m1Bounds lie in the middle between neighbouring magnitudes.
+// e2m1Bounds lie in the middle between neighbouring magnitudes. Where halves go
+// towards zero, a code is the number of bounds below the value.
 var e2m1Bounds = [7]float32{0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5}
 
 // EncodeE2M1 rounds to one of the 16 codes by the given rule.
@@ -49,14 +50,16 @@ func EncodeE2M1(x float32, rule E2M1Rule) uint8 {
 		}
 		return 0
 	}
-	a := float32(math.Abs(float64(x)))
-	halfDown := rule == E2M1ModeloptMX || rule == E2M1DeepGEMM
-	code := uint8(0)
-	for i, bound := range e2m1Bounds {
-		// The middle goes to the even code: up where the lower code is odd.
-		if a > bound || a == bound && i&1 == 1 && !halfDown {
-			code++
+	var code uint8
+	if rule == E2M1ModeloptMX || rule == E2M1DeepGEMM {
+		a := float32(math.Abs(float64(x)))
+		for _, bound := range e2m1Bounds {
+			if a > bound {
+				code++
+			}
 		}
+	} else {
+		code = uint8(min(roundMini(math.Float32bits(x), 1, 1), 7))
 	}
 	switch rule {
 	case E2M1Modelopt, E2M1CompressedTensors:
@@ -239,16 +242,14 @@ func mxExponent(amax float32, producer MXProducer) uint8 {
 	return uint8(max(int(b>>23)-2, 0))
 }
 
-// absMax is the largest magnitude, NaN if any value is NaN.
+// absMax is the largest magnitude, NaN if any value is NaN: as whole numbers, the
+// bits of magnitudes have the order of their values, with NaN on top.
 func absMax(x []float32) float32 {
-	var m float32
+	var m uint32
 	for _, v := range x {
-		if v != v {
-			return v
-		}
-		m = max(m, float32(math.Abs(float64(v))))
+		m = max(m, math.Float32bits(v)&0x7fffffff)
 	}
-	return m
+	return math.Float32frombits(m)
 }
 
 // SwizzleScales reorders a rows x groups matrix of block scale codes as SM100

@@ -77,6 +77,9 @@ func (f FP8) Max() float32 { return [...]float32{448, 240, 57344}[f] }
 // has signed NaNs). E4M3FNUZ turns negative zero into zero, and so also negative
 // values that round to zero.
 func (f FP8) Encode(x float32, o Overflow) uint8 {
+	if f == E4M3FN && o == Saturate {
+		return saturatedE4M3FN(x)
+	}
 	b := math.Float32bits(x)
 	sign := uint8(b >> 24 & 0x80)
 	largest, nan := uint32(0x7e), sign|0x7f
@@ -106,6 +109,22 @@ func (f FP8) Encode(x float32, o Overflow) uint8 {
 		return 0
 	}
 	return sign | uint8(code)
+}
+
+// saturatedE4M3FN is E4M3FN.Encode(x, Saturate), the case that kernels use.
+func saturatedE4M3FN(x float32) uint8 {
+	b := math.Float32bits(x)
+	sign, mag := uint8(b>>24&0x80), b&0x7fffffff
+	const largest, normal, infinite = 0x43e00000, 0x3c800000, 0x7f800000 // 448, 2^-6
+	switch {
+	case mag > infinite:
+		return sign | 0x7f
+	case mag > largest:
+		return sign | 0x7e
+	case mag >= normal:
+		return sign | uint8((mag+0x7ffff+mag>>20&1)>>20-120<<3)
+	}
+	return sign | uint8(roundMini(b, 3, 7))
 }
 
 // DecodeScaled decodes len(dst) codes and multiplies each by scale, rounded to
