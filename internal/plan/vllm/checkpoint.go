@@ -43,9 +43,9 @@ func readModel(files *hfconfig.Model, r release, mlaDisabled bool) *model {
 	m.text = languageConfig(files.Config)
 	m.textType = m.text.Text("model_type")
 	m.architectures = files.Config.Strings("architectures")
-	m.hidden = m.text.IntOr("hidden_size", 0)
-	m.layers = m.text.IntOr("num_hidden_layers", 0)
-	m.heads = m.text.IntOr("num_attention_heads", 0)
+	m.hidden = firstInt(m.text, "hidden_size", "n_embd", "d_model")
+	m.layers = firstInt(m.text, "num_hidden_layers", "n_layer", "encoder_layers")
+	m.heads = firstInt(m.text, "num_attention_heads", "n_head", "encoder_attention_heads")
 	m.vocab = m.text.IntOr("vocab_size", 0)
 	m.kvHeads = m.deriveKVHeads()
 	for _, name := range []string{"num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"} {
@@ -86,6 +86,17 @@ func languageConfig(c hfconfig.Object) hfconfig.Object {
 		}
 	}
 	return c
+}
+
+// firstInt is the first of some fields that is there. The later ones are older
+// models' own names (attribute_map of their configuration classes).
+func firstInt(o hfconfig.Object, fields ...string) int {
+	for _, name := range fields {
+		if n, ok := o.Int(name); ok {
+			return n
+		}
+	}
+	return 0
 }
 
 func pythonInt(o hfconfig.Object, name string) any {

@@ -308,6 +308,51 @@ var decisions = []decision{
 		name: "heads of two sizes on an older GPU", version: "0.24.0", config: gemma4, gpu: l40s, want: map[string]any{"attention.backend": "TRITON_ATTN"},
 	},
 	{
+		name: "a flag without a feature", version: "0.24.0", config: llama, gpu: h100, argv: "--max-num-partial-prefills 2",
+		refuse: "create_engine_config NotImplementedError: Concurrent Partial Prefill is not supported.",
+	},
+	{
+		name: "pipeline in one process", version: "0.32.0", config: llama, gpu: h100, argv: "--pipeline-parallel-size 2 --distributed-executor-backend uni",
+		refuse: "create_engine_config NotImplementedError: Pipeline Parallelism without Ray",
+	},
+	{
+		name: "load balancing without expert parallelism", version: "0.24.0", config: llama, gpu: h100, argv: "--enable-eplb",
+		refuse: "create_engine_config ValidationError: 1 validation error for ParallelConfig\n  Value error, enable_expert_parallel must be True to use EPLB.",
+	},
+	{
+		name: "context parallelism that does not divide", version: "0.32.0", config: llama, gpu: h100, argv: "--decode-context-parallel-size 2",
+		refuse: "create_engine_config ValidationError: 1 validation error for ParallelConfig\n  Value error, tp_size=1 must be divisible by dcp_size=2.",
+	},
+	{
+		name: "an all-to-all backend that is gone", version: "0.24.0", config: llama, gpu: h100, argv: "--all2all-backend pplx",
+		want: map[string]any{"parallel.all2all_backend": "allgather_reducescatter"}, says: []string{"The 'pplx' all2all backend has been removed."},
+	},
+	{
+		name: "an uncut model", version: "0.24.0", config: llama, gpu: h100, argv: `--compilation-config {"splitting_ops":[]}`,
+		want: map[string]any{"compilation.cudagraph_mode": "FULL"}, chosen: []string{"VLLM-GRAPH-SPLIT"},
+		says: []string{"Using piecewise cudagraph with empty splitting_ops"},
+	},
+	{
+		name: "fused attention", version: "0.19.1", config: llama, gpu: h100, argv: `--compilation-config {"pass_config":{"fuse_attn_quant":true}}`,
+		want: map[string]any{"compilation.cudagraph_mode": "FULL"}, chosen: []string{"VLLM-GRAPH-SPLIT"},
+	},
+	{
+		name: "plain torch.compile", version: "0.32.0", config: llama, gpu: h100, argv: `--compilation-config {"mode":1}`,
+		want: map[string]any{"compilation.cudagraph_mode": "NONE", "compilation.max_cudagraph_capture_size": 0}, chosen: []string{"VLLM-GRAPH-STOCK"},
+	},
+	{
+		name: "a connector that is not there", version: "0.24.0", config: llama, gpu: h100, argv: `--kv-transfer-config {"kv_connector":"SharedStorageConnector","kv_role":"kv_producer"}`,
+		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Value error, Unsupported connector type: SharedStorageConnector",
+	},
+	{
+		name: "YaRN in 0.24", version: "0.24.0", config: llama, gpu: h100, changes: `{"max_position_embeddings": 40960, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}`,
+		want: map[string]any{"model.max_model_len": 131072},
+	},
+	{
+		name: "YaRN in 0.32", version: "0.32.0", config: llama, gpu: h100, changes: `{"max_position_embeddings": 40960, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}`,
+		want: map[string]any{"model.max_model_len": 40960},
+	},
+	{
 		name: "another config.json in parts", version: "0.24.0", config: llama, gpu: h100, argv: `--hf-overrides {"max_position_embeddings":4096}`,
 		want: map[string]any{"model.max_model_len": 4096},
 	},

@@ -12,11 +12,13 @@ import (
 // engineSteps are the decisions of EngineArgs.create_engine_config, from
 // ModelConfig to the making of VllmConfig.
 var engineSteps = []plan.Step[*state]{
+	step("VLLM-UNSUPPORTED", "", "vllm/engine/arg_utils.py EngineArgs._check_feature_supported (0.24.0)", (*state).unsupportedFlags),
 	step("VLLM-SCHED-DEFAULTS", "", "vllm/engine/arg_utils.py _set_default_chunked_prefill_and_prefix_caching_args (0.24.0)", (*state).chunkedPrefillDefaults),
 	step("VLLM-WINDOW", "", "vllm/engine/arg_utils.py create_engine_config (0.24.0)", (*state).cacheWindow),
 	step("VLLM-KV-DTYPE", "", "vllm/utils/torch_utils.py resolve_kv_cache_dtype_string (0.24.0)", (*state).cacheDType),
 	step("VLLM-BLOCK-DEFAULT", "", "vllm/config/cache.py CacheConfig (0.24.0)", (*state).blockSize),
 	step("VLLM-EXECUTOR", "", "vllm/config/parallel.py ParallelConfig.__post_init__ (0.24.0)", (*state).executor),
+	step("VLLM-PARALLEL", "", "vllm/config/parallel.py ParallelConfig._validate_parallel_config (0.24.0)", (*state).parallelConfig),
 	step("VLLM-SPEC", "", "vllm/config/speculative.py SpeculativeConfig.__post_init__ (0.24.0)", (*state).speculative),
 	step("VLLM-SCHED-BATCH", "", "vllm/engine/arg_utils.py _set_default_max_num_seqs_and_batched_tokens_args (0.24.0)", (*state).batchSizes),
 	step("VLLM-SCHED-CHUNKED", "", "vllm/config/scheduler.py SchedulerConfig.__post_init__ (0.24.0)", (*state).scheduler),
@@ -79,7 +81,7 @@ func (s *state) chunkedPrefillDefaults() error {
 	pooling := s.Str("model.runner_type") == "pooling"
 	chunked, prefix := true, true
 	switch {
-	case pooling && (kind == "encoder_only" || slices.Contains([]string{"MEAN", "CLS"}, s.model.class.pooled)):
+	case pooling && (kind == "encoder_only" || slices.Contains([]string{"MEAN", "CLS", "STEP"}, s.model.class.pooled)):
 		chunked, prefix = false, false
 	case pooling:
 		chunked, prefix = kind != "encoder_decoder", kind == "decoder"

@@ -15,6 +15,19 @@ var connectorsWithHMA = map[release][]string{
 		OffloadingConnector DecodeBenchConnector NixlConnector NixlPullConnector NixlPushConnector MoRIIOConnector HiSparseConnector`),
 }
 
+// registeredConnectors are the KV connectors by name
+// (vllm/distributed/kv_transfer/kv_connector/factory.py).
+var registeredConnectors = map[release][]string{
+	v0191: names(`ExampleConnector ExampleHiddenStatesConnector P2pNcclConnector LMCacheConnectorV1 LMCacheMPConnector NixlConnector MultiConnector
+		MoRIIOConnector OffloadingConnector DecodeBenchConnector MooncakeConnector FlexKVConnectorV1 SimpleCPUOffloadConnector`),
+	v0240: names(`ExampleConnector ExampleHiddenStatesConnector LMCacheConnectorV1 LMCacheMPConnector NixlConnector NixlPullConnector NixlPushConnector
+		MultiConnector MoRIIOConnector OffloadingConnector DecodeBenchConnector MooncakeConnector MooncakeStoreConnector FlexKVConnectorV1
+		SimpleCPUOffloadConnector HF3FSKVConnector`),
+	v0320: names(`ExampleConnector ExampleHiddenStatesConnector LMCacheConnectorV1 LMCacheMPConnector NixlConnector NixlPullConnector NixlPushConnector
+		MultiConnector HiSparseConnector MoRIIOConnector OffloadingConnector DecodeBenchConnector MooncakeConnector MooncakeStoreConnector
+		FlexKVConnectorV1 SimpleCPUOffloadConnector HF3FSKVConnector`),
+}
+
 // connector is one KV connector of --kv-transfer-config.
 type connector struct {
 	name  string
@@ -62,6 +75,10 @@ func (s *state) connectorGraphs() error {
 	mode := s.Str("compilation.cudagraph_mode")
 	if len(all) == 0 || s.r < v0191 || !hasFull(mode) {
 		return nil
+	}
+	c, _ := s.args.Get("kv_transfer_config").(map[string]any)
+	if c["kv_connector_module_path"] == nil && !slices.Contains(registeredConnectors[s.r], all[0].name) {
+		return invalid("VllmConfig", "Unsupported connector type: %s", all[0].name)
 	}
 	s.loadNIXL(all)
 	if !slices.ContainsFunc(all, connector.layerwise) {

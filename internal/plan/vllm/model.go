@@ -516,7 +516,7 @@ func (s *state) deriveMaxModelLen(asked int, given bool) (int, error) {
 		factor := 1.0
 		for _, rp := range ropes {
 			longRope = longRope || rp.kind == "longrope"
-			if slices.Contains([]string{"su", "longrope", "llama3"}, rp.kind) {
+			if slices.Contains([]string{"su", "longrope", "llama3"}, rp.kind) || s.r >= v0320 && strings.HasSuffix(rp.kind, "yarn") {
 				continue
 			}
 			if rp.factor != 0 {

@@ -96,7 +96,10 @@ func chooseAttention(in attnInput) (attnChoice, []plan.Line, *plan.Refusal) {
 	}
 	if in.backend != "" {
 		b := backendOf(in.backend, in.r)
-		if b == nil {
+		switch {
+		case in.backend == "TORCH_SDPA" || in.backend == "CUSTOM":
+			return refuse(fmt.Sprintf("ValueError: Backend %s must be registered before use. Use register_backend(Backend.%s, 'your.module.YourClass')", in.backend, in.backend))
+		case b == nil:
 			return attnChoice{backend: in.backend, kv: in.kv}, notes, nil
 		}
 		reasons, broken := b.invalid(in)

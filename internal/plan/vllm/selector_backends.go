@@ -63,6 +63,20 @@ type attnBackend struct {
 // backendOf finds a backend, nil when this release does not have it or its
 // limits are not known here.
 func backendOf(name string, r release) *attnBackend {
+	// Backends for keys and values of different sizes differ from the plain ones
+	// in their name, and Triton's stores them in 16 bits only.
+	if plain, ok := strings.CutSuffix(name, "_DIFFKV"); ok {
+		b := backendOf(plain, r)
+		if b == nil {
+			return nil
+		}
+		wide := *b
+		wide.name, wide.class = name, strings.TrimSuffix(b.class, "Backend")+"DiffKVBackend"
+		if plain == "TRITON_ATTN" {
+			wide.storesKV, wide.kv, wide.types = nil, since[string]{{v0240, "auto bfloat16"}}, since[string]{}
+		}
+		return &wide
+	}
 	for i := range attnBackends {
 		b := &attnBackends[i]
 		if b.name == name && b.from <= r && (b.gone == 0 || r < b.gone) {
