@@ -49,6 +49,7 @@ type question struct {
 	cmd     command.Command
 	options []string // the engine's arguments without the model, those of its config file first
 	file    string   // the engine's own config file, as named
+	unknown []string // arguments left out because their values are not known here
 	model   found
 	c       plan.Case
 }
@@ -71,7 +72,9 @@ func (p *planner) ask(ctx context.Context, cmd command.Command) (*question, erro
 		return nil, err
 	}
 	g.notes = append(g.notes, nonEmpty(q.model.note)...)
-	g.notes = append(g.notes, unresolved(cmd)...)
+	for _, words := range q.unknown {
+		g.notes = append(g.notes, words+" is left out of this plan: its value is not known here")
+	}
 	return q, nil
 }
 
@@ -258,7 +261,7 @@ func (p *planner) question(g *ground, cmd command.Command) (*question, error) {
 	}
 	q.file = file
 	name := ""
-	q.options, name = q.cutModel(options)
+	q.options, name = q.cutModel(q.cutUnknown(options))
 	if p.opt.Model != "" {
 		name = p.opt.Model
 	}
@@ -307,13 +310,30 @@ func (q *question) cutModel(options []string) (rest []string, model string) {
 	return rest, model
 }
 
-// unresolved names the references of the command that nothing here resolves.
-func unresolved(cmd command.Command) []string {
-	var out []string
-	for _, w := range cmd.Args {
-		if w.Raw != "" && strings.Contains(w.Text, "$") {
-			out = append(out, w.Text+" is not known here and is taken as it is written")
+// cutUnknown leaves out the flags whose values are references that nothing here
+// resolves ("$SLURM_NODEID") and that must be numbers or one of a list. Other
+// values are taken as they are written.
+func (q *question) cutUnknown(options []string) []string {
+	parsed, _ := q.table.Parse(options)
+	drop := make([]bool, len(options))
+	q.unknown = nil
+	for _, a := range parsed.Args {
+		if a.Flag == nil || !strings.Contains(strings.Join(a.Values, " "), "$") {
+			continue
+		}
+		if number := a.Flag.Type == "int" || a.Flag.Type == "float"; !number && len(a.Flag.Choices) == 0 {
+			continue
+		}
+		q.unknown = append(q.unknown, strings.Join(options[a.Index:a.Index+a.Len], " "))
+		for i := range a.Len {
+			drop[a.Index+i] = true
 		}
 	}
-	return out
+	var rest []string
+	for i, o := range options {
+		if !drop[i] {
+			rest = append(rest, o)
+		}
+	}
+	return rest
 }

@@ -423,6 +423,17 @@ func TestRefusalRemedies(t *testing.T) {
 	}
 }
 
+// TestUnknownValues: a number that only a batch system knows is left out, and
+// said so.
+func TestUnknownValues(t *testing.T) {
+	opt := options(t, "python -m sglang.launch_server --model-path DeepSeek-R1 --tp 16 --nnodes 2 --node-rank $SLURM_NODEID --served-model-name $NAME")
+	opt.GPU = "8xH200"
+	pl := one(t, opt)
+	if len(pl.Refused) != 0 || !strings.Contains(strings.Join(pl.Launch.Notes, "\n"), "--node-rank $SLURM_NODEID is left out of this plan") {
+		t.Errorf("%+v, %v", pl.Refused, pl.Launch.Notes)
+	}
+}
+
 // TestAliases: another name of what was asked for is nothing that is ignored.
 func TestAliases(t *testing.T) {
 	opt := options(t, "python -m sglang.launch_server --model-path DeepSeek-R1 --tp 8 --speculative-algorithm NEXTN")
