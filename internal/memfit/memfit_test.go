@@ -182,6 +182,13 @@ func TestSGLangParts(t *testing.T) {
 	if len(swa.Notes) == 0 || swa.BytesPerToken >= 36*8*128*2 {
 		t.Errorf("sliding window: %+v", swa)
 	}
+	graphs := func(decode map[string]any) float64 {
+		return item(fit(fmt.Sprintf(llama, ""), map[string]any{"cuda_graph_config": map[string]any{"decode": decode}}, nil), "graphs")
+	}
+	near(t, "graphs of 256 sizes", graphs(map[string]any{"backend": "full", "max_bs": 256}), 1, 0.01)
+	if !math.IsNaN(graphs(map[string]any{"backend": "disabled", "max_bs": 256})) {
+		t.Error("graphs that are off take memory")
+	}
 	limited := fit(fmt.Sprintf(llama, ""), map[string]any{"max_total_tokens": 1000, "page_size": 64}, nil)
 	if limited.Tokens != 960 {
 		t.Errorf("limited: %d tokens", limited.Tokens)

@@ -160,15 +160,32 @@ func (e *estimator) sglangRest(tokens int) {
 	if table := running * context * 4 / gib; table > 0 {
 		e.item("request table", table, fmt.Sprintf("%.0f requests x %.0f tokens x 4 bytes (max_running_requests, context length)", running, context))
 	}
-	if v.on("disable_cuda_graph") {
+	batch := e.graphBatch()
+	if batch == 0 {
 		e.item("workspaces", workspaceGiB, "an estimate; no graphs")
 		return
 	}
-	batch := v.number("cuda_graph_max_bs", v.number("cuda_graph_max_bs_decode", 0))
 	if running > 0 {
 		batch = min(batch, running)
 	}
 	e.item("graphs", workspaceGiB+batch*graphMiB/1024, fmt.Sprintf("about %d MiB for each of %.0f batch sizes and the workspaces, an estimate", graphMiB, batch))
+}
+
+// graphBatch is the largest batch that decode graphs are captured for, 0 without
+// graphs. From 0.5.13 on it stands in cuda_graph_config.
+func (e *estimator) graphBatch() float64 {
+	if e.v.on("disable_cuda_graph") {
+		return 0
+	}
+	config, ok := e.v.get("cuda_graph_config").(map[string]any)
+	if !ok {
+		return e.v.number("cuda_graph_max_bs", 0)
+	}
+	decode, _ := config["decode"].(map[string]any)
+	if decode["backend"] == "disabled" {
+		return 0
+	}
+	return values{effective: decode}.number("max_bs", 0)
 }
 
 // graphMiB is what SGLang reckons for a captured batch size

@@ -43,7 +43,7 @@ func (e *estimator) vllm() (Estimate, error) {
 	}
 	kv := float64(tokens) * per / gib
 	e.item("KV cache", kv, fmt.Sprintf("%d tokens of %.0f bytes: %s", tokens, per, how))
-	if !v.on("model.enforce_eager") {
+	if !v.on("model.enforce_eager") && v.text("compilation.cudagraph_mode") != "NONE" {
 		e.item("graphs", vllmGraphsGiB, "an estimate")
 	}
 	if s.count(linear, mamba) > 0 {
