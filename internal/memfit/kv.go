@@ -29,6 +29,17 @@ func (s *shape) indexBytes() float64 {
 	return float64(s.indexDim + s.indexDim/scaleBlock*scaleBytes)
 }
 
+// indexers counts the layers with an index of their own.
+func (s *shape) indexers() int {
+	n := 0
+	for _, l := range s.layers {
+		if l.indexer {
+			n++
+		}
+	}
+	return n
+}
+
 // packedRecord is the FP8 record of sparse attention: FP8 latents with their
 // scales, and the rotary part in 16 bits; 656 bytes for 512 + 64.
 func (s *shape) packedRecord() float64 {

@@ -162,6 +162,11 @@ func TestSGLangParts(t *testing.T) {
 	if packed.BytesPerToken != 78*(656+132) {
 		t.Errorf("packed record: %.0f bytes per token", packed.BytesPerToken)
 	}
+	shared := strings.Replace(glm5, `"index_topk":2048`, `"index_topk":2048,"index_topk_freq":4,"index_skip_topk_offset":3`, 1)
+	few := fit(fmt.Sprintf(shared, fp8), map[string]any{"tp_size": 8, "kv_cache_dtype": "fp8_e4m3", "dsa_decode_backend": "flashmla_kv"}, nil)
+	if few.BytesPerToken != 78*656+21*132 {
+		t.Errorf("shared indexes: %.0f bytes per token", few.BytesPerToken)
+	}
 	wide := fit(fmt.Sprintf(glm5, fp8), map[string]any{"tp_size": 8, "kv_cache_dtype": "bfloat16"}, nil)
 	if wide.BytesPerToken != 78*(1152+132) {
 		t.Errorf("16 bit: %.0f bytes per token", wide.BytesPerToken)

@@ -7,11 +7,13 @@ import (
 	"shakedown/internal/flags"
 )
 
-// paysRecord is the first release whose budget counts the packed FP8 record of
-// sparse attention as it is stored; before, it counts 576 bytes for the 656.
+// exactBudget are the releases whose budget counts the packed FP8 record of
+// sparse attention as it is stored, and index keys for the layers only that have
+// an index. Before, it counts 576 bytes for the 656, and every layer.
 // Source: sglang/srt/model_executor/model_runner_kv_cache_mixin.py
-// get_cell_size_per_token (0.5.9, 0.5.10), pool_configurator.py (0.5.12).
-var paysRecord, _ = flags.ParseRange(">=0.5.13")
+// get_cell_size_per_token (0.5.9, 0.5.10), pool_configurator.py (0.5.12, 0.5.15,
+// 0.5.18).
+var exactBudget, _ = flags.ParseRange(">=0.5.18")
 
 // sglang follows ModelRunner.profile_max_num_token (0.5.9) and
 // MemoryPoolConfigurator (0.5.12 and later): what the memory fraction leaves
@@ -92,11 +94,16 @@ func (e *estimator) sglangCell(dtype string, d split, pp int) (cell, stored floa
 			if bytes == 1 && !e.plainRecord() {
 				stored = s.packedRecord()
 			}
-			cell += s.indexBytes()
-			stored += s.indexBytes()
-			if v, err := flags.ParseVersion(e.in.Version); err == nil && paysRecord.Has(v) {
+			indexed := layers
+			v, err := flags.ParseVersion(e.in.Version)
+			exact := err == nil && exactBudget.Has(v)
+			if exact {
 				cell = stored
 			}
+			if mode := e.v.text("disaggregation_mode"); exact && !e.v.on("enable_hisparse") && !e.v.on("enable_hierarchical_cache") && (mode == "" || mode == "null") {
+				indexed = perStage(s.indexers())
+			}
+			return cell*layers + s.indexBytes()*indexed, stored*layers + s.indexBytes()*indexed
 		}
 		return cell * layers, stored * layers
 	case e.v.on("model_config.is_hybrid_swa") && s.count(window) > 0:

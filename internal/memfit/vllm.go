@@ -92,13 +92,7 @@ func (e *estimator) vllmToken(dtype string, tp, pp int) float64 {
 		if dtype == "fp8_ds_mla" {
 			record = s.packedRecord()
 		}
-		index := 0.0
-		for _, l := range s.layers {
-			if l.indexer {
-				index += s.indexBytes()
-			}
-		}
-		return record*stage(len(s.layers)) + index/float64(pp)
+		return record*stage(len(s.layers)) + s.indexBytes()*stage(s.indexers())
 	}
 	return s.grouped(tp, bytes) * stage(s.count(attention, window))
 }
