@@ -71,6 +71,9 @@ func TestOpenShards(t *testing.T) {
 		if again, err := got.Bytes(); err != nil || !bytes.Equal(again, two.Data) {
 			t.Errorf("after Release: %x, %v", again, err)
 		}
+		if b, err := got.Read(); err != nil || !bytes.Equal(b, two.Data) {
+			t.Errorf("read: %x, %v", b, err)
+		}
 		r, err := got.Reader()
 		if err != nil {
 			t.Fatal(err)

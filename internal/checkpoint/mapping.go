@@ -18,6 +18,8 @@ type mapping struct {
 	mu     sync.Mutex
 	data   []byte // the whole file, nil until mapped
 	failed bool   // mapping was refused, so tensors are read
+	// scattered is the file once more, for reads without readahead; nil until used.
+	scattered *os.File
 	closed bool
 }
 
@@ -87,7 +89,46 @@ func (m *mapping) close() error {
 		err = unmapFile(m.data)
 		m.data = nil
 	}
+	if m.scattered != nil {
+		err = errors.Join(err, m.scattered.Close())
+	}
 	return errors.Join(err, m.file.Close())
+}
+
+// few opens the file for reads without readahead.
+func (m *mapping) few() (*os.File, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, errClosed
+	}
+	if m.scattered == nil {
+		f, err := os.Open(m.file.Name())
+		if err != nil {
+			return nil, err
+		}
+		random(f)
+		m.scattered = f
+	}
+	return m.scattered, nil
+}
+
+// Read is a copy of a small tensor, read without what stands around it. Many
+// small tensors of a large file, such as scales, are read much faster like this
+// than through Bytes, where each would make the operating system read ahead.
+func (t *Tensor) Read() ([]byte, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	f, err := t.source.few()
+	out := make([]byte, t.Size)
+	if err == nil {
+		_, err = f.ReadAt(out, t.Offset)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", t.File, t.Name, err)
+	}
+	return out, nil
 }
 
 // check says why a tensor has no bytes.

@@ -242,8 +242,23 @@ func (q *Quantisation) compile() {
 	}
 }
 
-// globs matches a name with stars, each of which stands for any text.
+// globs matches a name with stars, each of which stands for any text. Behind a
+// digit it does not begin with another one: who writes model.layers.1* means
+// layer 1 and not layers 10 to 19.
 func globs(pattern string) func(string) bool {
+	literal, digit := Glob(pattern), strings.Index(pattern, "*")-1
+	if digit < 0 || !isDigit(pattern[digit]) {
+		return literal
+	}
+	return func(name string) bool {
+		return literal(name) && (len(name) == digit+1 || !isDigit(name[digit+1]))
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// Glob matches a name with stars as fnmatch does: each stands for any text.
+func Glob(pattern string) func(name string) bool {
 	pieces := strings.Split(pattern, "*")
 	return func(name string) bool {
 		rest, ok := strings.CutPrefix(name, pieces[0])

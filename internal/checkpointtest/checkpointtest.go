@@ -68,14 +68,23 @@ func Index(files map[string][]Tensor) []byte {
 	return text
 }
 
-// Folder writes files into a new folder; values are []byte or string.
+// Folder writes files into a new folder; values are []byte or string, or
+// os.ModeDir for a folder.
 func Folder(t testing.TB, files map[string]any) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		data, ok := content.([]byte)
-		if !ok {
-			data = []byte(content.(string))
+		var data []byte
+		switch content := content.(type) {
+		case []byte:
+			data = content
+		case string:
+			data = []byte(content)
+		case os.FileMode:
+			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,22 +22,29 @@ type inspectOptions struct {
 func newInspectCmd(w *World, runF func(context.Context, *inspectOptions) error) *cobra.Command {
 	opts := &inspectOptions{world: w}
 	cmd := &cobra.Command{
-		Use:   "inspect DIR|FILE",
+		Use:   "inspect DIR|FILE [-- OPTIONS]",
 		Short: "Say what a checkpoint is and what is wrong with it",
 		Long: `Say what a checkpoint is, what is wrong with it, and what will go wrong with it
 on named hardware and engines: a folder with config.json and safetensors files,
 one safetensors file, an index, or a GGUF file. Only headers and scales are read;
 --scan reads every value. config.json and the index alone are enough for most
-checks, so a checkpoint can be looked at before it is downloaded.
+checks, so a checkpoint can be looked at before it is downloaded. Options of the
+launch behind "--", in the engine's own words, count where memory is reckoned.
 
 The exit code is 3 when something is broken or will break on what was named, and
 0 when not.`,
 		Example: `  shakedown inspect /models/GLM-5-NVFP4 --engine sglang@0.5.9 --gpu "8x RTX PRO 6000"
+  shakedown inspect /models/GLM-5-FP8 --gpu "8x H200" --engine sglang@0.5.18 -- --mem-fraction-static 0.8
   shakedown inspect /models/GLM-5-FP8 --scan
   shakedown inspect model.gguf --tensor blk.0.attn_q.weight`,
-		Args: takes(1, 1, "one folder or file"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args = args[:dash]
+			}
+			return takes(1, 1, "one folder or file")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.path = args[0]
+			opts.path, opts.question.Argv = args[0], args[1:]
 			if err := opts.check(); err != nil {
 				return err
 			}
@@ -69,6 +77,8 @@ func (o *inspectOptions) check() error {
 		return usageError(help, "--context %d is negative", q.Context)
 	case q.Layer < -1:
 		return usageError(help, "layers are counted from 0")
+	case len(q.Argv) > 0 && !strings.Contains(o.engine, "@"):
+		return usageError(help, "options of the launch need an engine with its release: --engine sglang@0.5.9")
 	case q.Tensor != "" && q.Layer >= 0:
 		return usageError(help, "only one of --tensor and --layer can be asked for")
 	}

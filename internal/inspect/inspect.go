@@ -32,9 +32,10 @@ type Options struct {
 	// TP, PP and EP are the parallel layout; 0: TP is the number of GPUs, PP and EP
 	// are 1.
 	TP, PP, EP int
-	Tensor     string // describe this tensor
-	Layer      int    // describe the tensors of this layer; -1: none
-	Scan       bool   // read every value
+	Argv       []string // further options of the launch, in the engine's own words
+	Tensor     string   // describe this tensor
+	Layer      int      // describe the tensors of this layer; -1: none
+	Scan       bool     // read every value
 	// Progress is called now and then with the bytes read and all that are to be
 	// read; nil: never. It is called from several goroutines, one at a time.
 	Progress func(done, total int64)

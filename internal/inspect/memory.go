@@ -2,7 +2,10 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"shakedown/internal/checkpoint"
 	"shakedown/internal/finding"
@@ -59,14 +62,35 @@ func (x *inspector) fitEngine(in memfit.Input) (memfit.Estimate, error) {
 	if err != nil {
 		return memfit.Estimate{}, err
 	}
-	res := engine.Resolve(plan.Case{
-		Engine: x.o.Engine, Version: x.o.Version, Deps: engine.Pins(x.o.Version), GPU: *x.o.GPU, Model: &x.c.Config, Argv: x.argv(),
-	})
+	c := plan.Case{Engine: x.o.Engine, Version: x.o.Version, Deps: engine.Pins(x.o.Version), GPU: *x.o.GPU, Model: &x.c.Config, Argv: x.argv()}
+	res := engine.Resolve(c)
+	if newer := firstTransformers[x.l.family]; newer != "" && res.Refusal != nil && strings.Contains(res.Refusal.Message, "does not recognize this architecture") {
+		x.unknownType(c.Deps["transformers"], newer)
+		c.Deps = maps.Clone(c.Deps)
+		c.Deps["transformers"] = newer
+		res = engine.Resolve(c)
+	}
 	if res.Refusal != nil {
 		return memfit.Estimate{}, fmt.Errorf("%s %s would refuse this launch: %s", x.o.Engine, x.o.Version, res.Refusal.Message)
 	}
 	in.Engine, in.Version, in.Effective, in.Runtime = x.o.Engine, res.Version, res.Effective, res.Runtime
 	return memfit.Fit(in)
+}
+
+// firstTransformers is the first release of transformers that knows a family and
+// computes it as engines do.
+// Source: tags of huggingface/transformers.
+var firstTransformers = map[string]string{"glm_moe_dsa": "5.2.0", "glm4_moe_lite": "5.0.0"}
+
+// unknownType reports that the engine's own transformers does not know the model.
+func (x *inspector) unknownType(pinned, newer string) {
+	to := "transformers>=" + newer
+	x.add("CKPT-ENG-005", hit{
+		subject:  finding.Subject{File: configFile, Field: "model_type"},
+		title:    fmt.Sprintf("%s %s comes with transformers %s, which does not know %s", x.o.Engine, x.o.Version, pinned, x.l.family),
+		evidence: []finding.Evidence{says(configFile, "model_type", x.l.family)},
+		remedies: []finding.Remedy{{Title: fmt.Sprintf("pip install %q", to)}},
+	})
 }
 
 // argv is the question as options of the engine.
@@ -87,11 +111,11 @@ func (x *inspector) argv() []string {
 			out = append(out, names[i], strconv.Itoa(n))
 		}
 	}
-	if x.o.Engine == "sglang" && x.before("sglang", "0.5.10") && x.c.Quantisation() != nil && x.stores(checkpoint.NVFP4) {
+	if x.o.Engine == "sglang" && !slices.Contains(x.o.Argv, "--quantization") && x.before("sglang", "0.5.10") && x.c.Quantisation() != nil && x.stores(checkpoint.NVFP4) {
 		// Without it 0.5.9 takes the FP8 loader for a modelopt NVFP4 checkpoint.
 		out = append(out, "--quantization", "modelopt_fp4")
 	}
-	return out
+	return append(out, x.o.Argv...)
 }
 
 // stores says whether some weight is stored in this way.

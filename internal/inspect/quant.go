@@ -294,7 +294,37 @@ func (x *inspector) ignoreList(q *checkpoint.Quantisation, modules []*checkpoint
 			evidence: []finding.Evidence{where(m.Weight, describeWeight(m)), says(sourceFile(q), "ignore", fmt.Sprintf("%d entries, none of which covers %s", len(q.Ignore), m.Name))},
 		})
 	}
+	x.literalStars(q, modules)
 	x.phantoms(q, modules)
+}
+
+// literalStars reports entries that, read as fnmatch reads them, cover further
+// layers: model.layers.1* also matches layers 10 to 19.
+func (x *inspector) literalStars(q *checkpoint.Quantisation, modules []*checkpoint.Module) {
+	for _, entry := range q.Ignore {
+		at := strings.IndexByte(entry, '*') - 1
+		if at < 0 || entry[at] < '0' || entry[at] > '9' {
+			continue
+		}
+		literal := checkpoint.Glob(entry)
+		var covered []*checkpoint.Module
+		for _, m := range modules {
+			if m.Quantised() && literal(m.Name) {
+				if _, meant := q.Ignores(m.Name); !meant {
+					covered = append(covered, m)
+				}
+			}
+		}
+		if len(covered) == 0 {
+			continue
+		}
+		x.add("CKPT-QUANT-016", hit{
+			subject: finding.Subject{File: sourceFile(q), Field: "ignore", Tensor: covered[0].Weight.Name}, count: len(covered), severity: x.onNamed("sglang", "vllm"),
+			title:    fmt.Sprintf("%q read literally covers %s that are quantised: %s", entry, plural(len(covered), "module", "modules"), list(moduleNames(covered), 2)),
+			evidence: []finding.Evidence{says(sourceFile(q), "ignore", entry), where(covered[0].Weight, describeWeight(covered[0]))},
+			sure:     finding.Likely,
+		})
+	}
 }
 
 // expected says whether an engine would look for a quantised weight in a module.

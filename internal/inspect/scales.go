@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -27,6 +27,7 @@ type scaleFacts struct {
 	bad               []badScale
 	badCount          int
 	reciprocal        []*checkpoint.Tensor
+	global            map[*checkpoint.Tensor]float32
 }
 
 // badScale is a scale that is no positive finite number.
@@ -46,9 +47,10 @@ func (f *scaleFacts) join(g scaleFacts) {
 	if g.first != nil && (f.first == nil || g.first.Name < f.first.Name) {
 		f.first = g.first
 	}
-	f.bad = append(f.bad, g.bad...)
+	f.bad = append(f.bad, g.bad[:min(len(g.bad), maxBad)]...)
 	f.badCount += g.badCount
 	f.reciprocal = append(f.reciprocal, g.reciprocal...)
+	maps.Copy(f.global, g.global)
 }
 
 // scales reads the scales that are stored as ordinary numbers: those of FP8
@@ -71,14 +73,13 @@ func (x *inspector) scales(ctx context.Context) error {
 		x.notes = append(x.notes, fmt.Sprintf("%s of scales were not read; --scan reads them", bytesText(size)))
 		return nil
 	}
-	var total scaleFacts
+	total := scaleFacts{global: map[*checkpoint.Tensor]float32{}}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
+	for w := range scaleReaders {
 		wg.Go(func() {
-			var f scaleFacts
-			for i := w; i < len(work) && ctx.Err() == nil; i += workers {
+			f := scaleFacts{global: map[*checkpoint.Tensor]float32{}}
+			for i := w; i < len(work) && ctx.Err() == nil; i += scaleReaders {
 				f.module(work[i])
 			}
 			mu.Lock()
@@ -91,22 +92,30 @@ func (x *inspector) scales(ctx context.Context) error {
 		return err
 	}
 	x.judgeScales(total)
-	x.sharedScales()
+	x.sharedScales(total.global)
 	return nil
 }
+
+// scaleReaders is how many scales are read at once: enough to keep a disk busy
+// that answers many small reads at a time.
+const scaleReaders = 16
 
 // scaleTensors are the scales of a module that are ordinary numbers.
 func scaleTensors(m *checkpoint.Module) []*checkpoint.Tensor {
 	var out []*checkpoint.Tensor
-	for _, t := range []*checkpoint.Tensor{m.Scale, m.Global, m.Parts["input_scale"], m.Parts["input_global_scale"], m.Parts["k_scale"], m.Parts["v_scale"], m.Parts["kv_scale"]} {
+	scale := m.Scale
+	switch m.Storage { // the scales of small groups are a large part of the file
+	case checkpoint.FP8Block, checkpoint.FP8Channel, checkpoint.FP8Tensor:
+	default:
+		scale = nil
+	}
+	for _, t := range []*checkpoint.Tensor{scale, m.Global, m.Parts["input_scale"], m.Parts["input_global_scale"], m.Parts["k_scale"], m.Parts["v_scale"], m.Parts["kv_scale"]} {
 		if t == nil {
 			continue
 		}
 		switch t.DType {
 		case checkpoint.F32, checkpoint.BF16, checkpoint.F16:
-			if m.Storage != checkpoint.GPTQ && m.Storage != checkpoint.AWQ {
-				out = append(out, t)
-			}
+			out = append(out, t)
 		}
 	}
 	return out
@@ -115,7 +124,7 @@ func scaleTensors(m *checkpoint.Module) []*checkpoint.Tensor {
 // floats decodes a tensor of ordinary numbers; nil when its bytes can't be read,
 // which the file's own finding says.
 func floats(t *checkpoint.Tensor) []float32 {
-	b, err := t.Bytes()
+	b, err := t.Read()
 	if err != nil {
 		return nil
 	}
@@ -153,6 +162,7 @@ func (f *scaleFacts) module(m *checkpoint.Module) {
 		case t == m.Global && len(values) > 0:
 			// amax/2688 above 1, or its reciprocal below 1, means weights beyond
 			// 2688, which no model has.
+			f.global[t] = values[0]
 			if v := values[0]; v > 1 && !m.Reciprocal || v > 0 && v < 1 && m.Reciprocal {
 				f.reciprocal = append(f.reciprocal, t)
 			}
@@ -212,7 +222,7 @@ func (x *inspector) judgeScales(f scaleFacts) {
 		x.add("CKPT-SCALE-004", hit{
 			subject: finding.Subject{File: t.File, Tensor: t.Name}, count: len(names), sure: finding.Likely,
 			title:    fmt.Sprintf("%s like the reciprocal of one: %s", plural(len(names), "global scale looks", "global scales look"), list(names, 2)),
-			evidence: []finding.Evidence{where(t, fmt.Sprintf("value %g", floats(t)[0]))},
+			evidence: []finding.Evidence{where(t, fmt.Sprintf("value %g", f.global[t]))},
 		})
 	}
 	if f.inexact == 0 {
@@ -254,7 +264,7 @@ func (x *inspector) badScales(f scaleFacts) {
 
 // sharedScales compares the global scales of gate and up projections, which
 // engines fuse.
-func (x *inspector) sharedScales() {
+func (x *inspector) sharedScales(global map[*checkpoint.Tensor]float32) {
 	var different []string
 	var first *checkpoint.Module
 	for _, m := range x.c.Modules() {
@@ -266,8 +276,9 @@ func (x *inspector) sharedScales() {
 		if up == nil || up.Global == nil {
 			continue
 		}
-		a, b := floats(m.Global), floats(up.Global)
-		if len(a) > 0 && len(b) > 0 && a[0] != b[0] {
+		a, okA := global[m.Global]
+		b, okB := global[up.Global]
+		if okA && okB && a != b {
 			different = append(different, m.Name)
 			if first == nil {
 				first = m
@@ -278,7 +289,7 @@ func (x *inspector) sharedScales() {
 		x.add("CKPT-QUANT-015", hit{
 			subject: finding.Subject{File: first.Global.File, Tensor: first.Global.Name}, count: len(different), severity: x.onNamed("sglang", "vllm"),
 			title:    fmt.Sprintf("Gate and up projection have different global scales in %s: %s", plural(len(different), "module", "modules"), list(different, 2)),
-			evidence: []finding.Evidence{where(first.Global, fmt.Sprintf("value %g, that of up_proj is another", floats(first.Global)[0]))},
+			evidence: []finding.Evidence{where(first.Global, fmt.Sprintf("value %g, that of up_proj is another", global[first.Global]))},
 		})
 	}
 }
