@@ -20,7 +20,7 @@ type mapping struct {
 	failed bool   // mapping was refused, so tensors are read
 	// scattered is the file once more, for reads without readahead; nil until used.
 	scattered *os.File
-	closed bool
+	closed    bool
 }
 
 var errClosed = errors.New("the checkpoint is closed")
@@ -162,6 +162,14 @@ func (t *Tensor) Reader() (*io.SectionReader, error) {
 		return nil, err
 	}
 	return io.NewSectionReader(t.source.file, t.Offset, t.Size), nil
+}
+
+// Ahead asks the operating system to begin reading the file from a byte of the
+// tensor on, for Readers that will come there soon.
+func (t *Tensor) Ahead(from, size int64) {
+	if t.check() == nil && from >= 0 && size > 0 {
+		soon(t.source.file, t.Offset+from, size)
+	}
 }
 
 // Prefetch asks the operating system to read the tensor in the background; it

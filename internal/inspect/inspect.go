@@ -51,7 +51,6 @@ type inspector struct {
 	memory   *finding.MemoryMsg
 	tensors  []finding.TensorMsg
 	scanned  int64
-	ran      int
 }
 
 // Result is the answer: messages in the order in which they are shown.

@@ -45,10 +45,11 @@ var families = []string{
 	"llama", "mistral", "qwen2", "qwen3", "qwen3_moe",
 }
 
-// maxLayers and maxExperts bound what a configuration can make us look for.
+// maxLayers and maxExperts bound what a configuration can make us look for; the
+// latter are those of all layers together, of which Kimi K2 has 23,000.
 const (
 	maxLayers  = 1000
-	maxExperts = 4096
+	maxExperts = 100_000
 )
 
 // newLayout reads config.json; it never fails: what is missing stays 0.
@@ -107,7 +108,7 @@ func newLayout(c *checkpoint.Checkpoint) *layout {
 		l.qkNorm = b
 	}
 	l.routerBias = l.experts > 0 && l.family != "qwen3_moe" && l.family != "deepseek_v2" && f.Text("topk_method") != "greedy" && f.Text("topk_method") != "group_limited_greedy"
-	l.known = l.known && l.layers > 0 && l.layers <= maxLayers && l.experts <= maxExperts && l.mtp <= maxLayers && l.hidden > 0 && l.heads > 0
+	l.known = l.known && l.layers > 0 && l.layers <= maxLayers && l.mtp <= maxLayers && l.experts <= maxExperts && (l.layers+l.mtp)*l.experts <= maxExperts && l.hidden > 0 && l.heads > 0
 	l.prefix = prefixOf(c)
 	return l
 }
@@ -191,7 +192,7 @@ func (l *layout) fullIndex(layer int) bool {
 
 // sharesIndex says whether some layers have no index of their own.
 func (l *layout) sharesIndex() bool {
-	for i := range l.layers {
+	for i := range min(l.layers, maxLayers) {
 		if l.dsa() && !l.fullIndex(i) {
 			return true
 		}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -360,11 +358,3 @@ var nan32 = func() (b [4]byte) {
 	binary.LittleEndian.PutUint32(b[:], math.Float32bits(float32(math.NaN())))
 	return b
 }()
-
-// remove deletes a file that must be there.
-func remove(t testing.TB, dir, name string) {
-	t.Helper()
-	if err := os.Remove(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
-}

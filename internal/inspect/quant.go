@@ -509,7 +509,7 @@ func (x *inspector) cacheScales(q *checkpoint.Quantisation) {
 	switch {
 	case len(have) > 0 && len(have) < x.l.layers && !x.incomplete():
 		var without []int
-		for i := range x.l.layers {
+		for i := range min(x.l.layers, maxLayers) {
 			if !have[i] {
 				without = append(without, i)
 			}

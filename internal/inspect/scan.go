@@ -20,6 +20,7 @@ import (
 const (
 	scanPiece = 4 << 20
 	blankRun  = 64 << 10
+	scanAhead = 8 // pieces that the disk is told of before they are read
 )
 
 // piece is a part of a tensor.
@@ -78,7 +79,10 @@ func (x *inspector) scan(ctx context.Context) error {
 		})
 	}
 feed:
-	for _, j := range jobs {
+	for i, j := range jobs {
+		if i+scanAhead < len(jobs) {
+			r.ahead(jobs[i+scanAhead])
+		}
 		select {
 		case next <- j:
 		case <-ctx.Done():
@@ -142,6 +146,13 @@ type scanRun struct {
 
 	mu   sync.Mutex
 	done int64
+}
+
+// ahead begins to read a job.
+func (r *scanRun) ahead(j job) {
+	first, last := j.pieces[0], j.pieces[len(j.pieces)-1]
+	t, end := r.scans[first.tensor].tensor, r.scans[last.tensor].tensor
+	t.Ahead(first.from, end.Offset+last.to-t.Offset-first.from)
 }
 
 // do reads and looks at one job.
