@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -242,9 +243,12 @@ func (p *planner) gpu(ctx context.Context, cmd command.Command) (hardware.GPU, e
 	if err != nil {
 		return hardware.GPU{}, fmt.Errorf("%w (nvidia-smi: %w)", ErrNoGPU, err)
 	}
-	g, err := hardware.ReadSMI(strings.NewReader(string(out)))
-	if err != nil {
-		return g, err
+	g, err := hardware.ReadSMI(bytes.NewReader(out))
+	switch {
+	case errors.Is(err, hardware.ErrNoGPU):
+		return g, ErrNoGPU
+	case err != nil:
+		return g, usage("%v", err)
 	}
 	if visible, ok := cmd.Getenv("CUDA_VISIBLE_DEVICES"); ok && visible != "" {
 		g.Count = min(g.Count, len(strings.Split(visible, ",")))
