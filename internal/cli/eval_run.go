@@ -42,7 +42,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 	for _, p := range prompts {
 		longest = max(longest, len(p))
 	}
-	m, err := o.model(ctx, src, num, longest+maxNew, eval.DefaultChunk)
+	m, err := o.model(ctx, src, num, longest+maxNew, min(longest, eval.DefaultChunk))
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (o *modelOptions) open() (*load.Source, error) {
 
 // model binds the checkpoint to an arithmetic, when it fits into memory and its
 // weights are numbers.
-func (o *modelOptions) model(ctx context.Context, src *load.Source, num numerics.Numerics, tokens, chunk int) (*oracle.Model, error) {
-	if err := src.Fits(num, tokens, chunk); err != nil {
+func (o *modelOptions) model(ctx context.Context, src *load.Source, num numerics.Numerics, tokens, held int) (*oracle.Model, error) {
+	if err := src.Fits(num, tokens, held); err != nil {
 		return nil, inputError(err, "")
 	}
 	if !o.allowNaN {

@@ -28,8 +28,9 @@ func runTrace(ctx context.Context, o *traceOptions) error {
 	if err != nil {
 		return err
 	}
-	// Every token is held at once, so that the tokens of a layer come together.
-	m, err := o.model(ctx, src, num, len(tokens), len(tokens))
+	// The results of all operations of a layer are held, for two arithmetics.
+	const copies = 6
+	m, err := o.model(ctx, src, num, len(tokens), copies*len(tokens))
 	if err != nil {
 		return err
 	}

@@ -120,9 +120,7 @@ func (m *Model) attend(out, scores []float32, scale float32, rows []float32, str
 	}
 	m.round.act.apply(scores)
 	clear(out)
-	for j, p := range scores {
-		kernel.AddScaled(out, rows[j*stride:][:len(out)], p)
-	}
+	kernel.AddScaledRows(out, rows, stride, scores)
 	if fused {
 		for i := range out {
 			out[i] /= sum

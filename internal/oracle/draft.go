@@ -55,8 +55,8 @@ func (d *Drafter) Feed(ctx context.Context, hidden []float32, next []int) ([]flo
 	for t := range next {
 		both = append(append(both, e[t*w:][:w]...), h[t*w:][:w]...) // the embedding comes first
 	}
-	x := d.d.run(st, d.cache, st.mul("mtp.join", d.d.join, both, st.n))
+	x := d.d.run(st, d.cache, st.mul("mtp.join", d.d.join, both))
 	d.n += len(next)
 	x = st.norm("mtp.norm", d.d.headNorm, x, m.Spec.Eps)
-	return st.mul("mtp.logits", m.head, x, st.n), nil
+	return st.mul("mtp.logits", m.head, x), nil
 }

@@ -30,9 +30,8 @@ func (b *binder) gqa(prefix string, hidden int, a *family.GQA) *gqa {
 
 func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
 	m := st.m
-	q := st.mul("attn.q", a.q, x, st.n)
-	k := st.mul("attn.k", a.k, x, st.n)
-	v := st.mul("attn.v", a.v, x, st.n)
+	all := st.muls(x, named{"attn.q", a.q}, named{"attn.k", a.k}, named{"attn.v", a.v})
+	q, k, v := all[0], all[1], all[2]
 	if a.QKNorm {
 		q = st.norm("attn.q_norm", a.qNorm, q, m.Spec.Eps)
 		k = st.norm("attn.k_norm", a.kNorm, k, m.Spec.Eps)
@@ -50,7 +49,7 @@ func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
 		return reach{from: max(st.start+t+1-a.Window, 0)}
 	})
 	st.see("attn.heads", "", out)
-	return st.mul("attn.o", a.o, out, st.n)
+	return st.mul("attn.o", a.o, out)
 }
 
 // turnHeads rotates the elements from skip on of every head of every vector.

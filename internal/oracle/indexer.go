@@ -43,8 +43,9 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 	if m.Num.IndexRope != numerics.RopeConfig {
 		layout = m.Num.IndexRope == numerics.RopeInterleave
 	}
-	q := st.mul("index.q", x.q, low, st.n)
-	k := st.mul("index.k", x.k, hidden, st.n)
+	q := st.mul("index.q", x.q, low)
+	of := st.muls(hidden, named{"index.k", x.k}, named{"index.weights", x.w})
+	k, w := of[0], of[1]
 	for t := range st.n {
 		row := k[t*x.Dim:][:x.Dim]
 		layerNorm(row, row, x.kNorm.v, x.kShift.v, kNormEps)
@@ -77,7 +78,6 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 	}
 	st.see("index.q_rope", "", q)
 	st.see("index.k_rope", x.kNorm.name, c.index.data[st.start*x.Dim:])
-	w := st.mul("index.weights", x.w, hidden, st.n)
 
 	selected := make([][]int, st.n)
 	scores := make([][]float32, st.n)

@@ -43,14 +43,16 @@ func (a *mla) run(st *step, c *cache, x []float32) []float32 {
 	if m.Num.Eps == numerics.EpsReference {
 		eps = 1e-6
 	}
-	var q, low []float32
+	var q, low, kv []float32
 	if a.q != nil {
-		q = st.mul("attn.q", a.q, x, st.n)
+		both := st.muls(x, named{"attn.q", a.q}, named{"attn.kv_a", a.kva})
+		q, kv = both[0], both[1]
 	} else {
-		low = st.norm("attn.q_a_norm", a.qNorm, st.mul("attn.q_a", a.qa, x, st.n), eps)
-		q = st.mul("attn.q_b", a.qb, low, st.n)
+		both := st.muls(x, named{"attn.q_a", a.qa}, named{"attn.kv_a", a.kva})
+		low, kv = st.norm("attn.q_a_norm", a.qNorm, both[0], eps), both[1]
+		q = st.mul("attn.q_b", a.qb, low)
 	}
-	a.latent(st, c, st.mul("attn.kv_a", a.kva, x, st.n), eps)
+	a.latent(st, c, kv, eps)
 	st.turnHeads(q, a.Heads, a.Nope+a.Rope, a.Nope, m.layout(a.Interleave))
 	st.see("attn.q_rope", "", q)
 
@@ -62,7 +64,7 @@ func (a *mla) run(st *step, c *cache, x []float32) []float32 {
 		out = a.absorbed(st, c, q)
 	}
 	st.see("attn.heads", "", out)
-	return st.mul("attn.o", a.o, out, st.n)
+	return st.mul("attn.o", a.o, out)
 }
 
 // latent norms, rotates and stores what kv_a_proj made.
@@ -86,7 +88,7 @@ func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
 	for t := range st.n {
 		copy(low[t*a.KVRank:][:a.KVRank], stored[t*w:])
 	}
-	both := st.mul("attn.kv_b", a.kvb, low, st.n)
+	both := st.mul("attn.kv_b", a.kvb, low)
 	keys, values := make([]float32, 0, st.n*a.Heads*(a.Nope+a.Rope)), make([]float32, 0, st.n*a.Heads*a.V)
 	for i := range st.n * a.Heads {
 		head := both[i*(a.Nope+a.V):][:a.Nope+a.V]

@@ -18,24 +18,19 @@ func (b *binder) mlp(prefix string, hidden int, d family.Dense) *mlp {
 	}
 }
 
-// run is the MLP of n vectors. The names of operations begin with prefix.
-func (p *mlp) run(st *step, prefix string, x []float32, n int) []float32 {
-	gate := st.mul(prefix+".gate", p.gate, x, n)
-	up := st.mul(prefix+".up", p.up, x, n)
-	st.m.gateUp(gate, up)
-	if n == st.n {
-		st.see(prefix+".act", "", gate)
-	}
-	return st.mul(prefix+".down", p.down, gate, n)
+// run is the MLP of all tokens. The names of operations begin with prefix.
+func (p *mlp) run(st *step, prefix string, x []float32) []float32 {
+	both := st.muls(x, named{prefix + ".gate", p.gate}, named{prefix + ".up", p.up})
+	st.m.gateUp(both[0], both[1])
+	st.see(prefix+".act", "", both[0])
+	return st.mul(prefix+".down", p.down, both[0])
 }
 
 // gateUp replaces gate by silu(gate)·up.
 func (m *Model) gateUp(gate, up []float32) {
 	m.each(len(gate), func(from, to int) {
 		g, u := gate[from:to], up[from:to]
-		for i, v := range g {
-			g[i] = kernel.Silu(v)
-		}
+		kernel.Silus(g, g)
 		m.round.eager.apply(g)
 		for i, v := range u {
 			g[i] *= v

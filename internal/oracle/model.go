@@ -127,7 +127,7 @@ func (l *layer) run(st *step, c *cache, x []float32) []float32 {
 	if l.moe != nil {
 		h = l.moe.run(st, h)
 	} else {
-		h = l.mlp.run(st, "mlp", h, st.n)
+		h = l.mlp.run(st, "mlp", h)
 	}
 	m.addAll(x, h)
 	st.see("layer.out", "", x)

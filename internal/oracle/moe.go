@@ -53,7 +53,25 @@ func (p *moe) run(st *step, x []float32) []float32 {
 		}
 	}
 	k := len(experts[0])
-	outs := make([]float32, st.n*k*hidden)
+	outs := p.outputs(st, x, byExpert, k)
+	y := make([]float32, len(x))
+	st.m.pool.Each(st.n, func(t int) {
+		p.sum(st.m, y[t*hidden:][:hidden], outs[t*k*hidden:][:k*hidden], experts[t], weights[t])
+	})
+	st.see("moe.routed", "", y)
+	if p.shared != nil && !st.m.Num.Has(numerics.FusedSharedCount) {
+		st.m.addAll(y, p.shared.run(st, "moe.shared", x))
+		st.see("moe.out", "", y)
+	}
+	return y
+}
+
+// outputs runs the experts on their tokens, all of them together: the output of
+// choice i of token t is row t*k+i.
+func (p *moe) outputs(st *step, x []float32, byExpert [][]slot, k int) []float32 {
+	hidden := len(x) / st.n
+	var used []int
+	var first []job // gate and up of each expert that is used
 	for e, slots := range byExpert {
 		if len(slots) == 0 {
 			continue
@@ -62,38 +80,31 @@ func (p *moe) run(st *step, x []float32) []float32 {
 		for _, s := range slots {
 			in = append(in, x[s.token*hidden:][:hidden]...)
 		}
-		y := p.expert(st, e, slots, in)
-		for i, s := range slots {
-			copy(outs[(s.token*k+s.nth)*hidden:][:hidden], y[i*hidden:])
+		used = append(used, e)
+		first = append(first, job{p.experts[e].gate, in, len(slots)}, job{p.experts[e].up, in, len(slots)})
+	}
+	inner := st.m.multiply(first)
+	second := make([]job, len(used))
+	for i, e := range used {
+		gate, up, slots := inner[2*i], inner[2*i+1], byExpert[e]
+		p.see(st, "expert.gate", p.experts[e].gate, slots, gate)
+		p.see(st, "expert.up", p.experts[e].up, slots, up)
+		if st.m.Num.Has(numerics.SwapGateUp) {
+			gate, up = up, gate
+		}
+		st.m.gateUp(gate, up)
+		p.see(st, "expert.act", p.experts[e].down, slots, gate)
+		second[i] = job{p.experts[e].down, gate, len(slots)}
+	}
+	outs := make([]float32, st.n*k*hidden)
+	for i, y := range st.m.multiply(second) {
+		slots := byExpert[used[i]]
+		p.see(st, "expert.down", second[i].l, slots, y)
+		for j, s := range slots {
+			copy(outs[(s.token*k+s.nth)*hidden:][:hidden], y[j*hidden:])
 		}
 	}
-	y := make([]float32, len(x))
-	st.m.pool.Each(st.n, func(t int) {
-		p.sum(st.m, y[t*hidden:][:hidden], outs[t*k*hidden:][:k*hidden], experts[t], weights[t])
-	})
-	st.see("moe.routed", "", y)
-	if p.shared != nil && !st.m.Num.Has(numerics.FusedSharedCount) {
-		st.m.addAll(y, p.shared.run(st, "moe.shared", x, st.n))
-		st.see("moe.out", "", y)
-	}
-	return y
-}
-
-// expert runs one expert on its tokens.
-func (p *moe) expert(st *step, e int, slots []slot, in []float32) []float32 {
-	x := p.experts[e]
-	gate := st.m.mul(x.gate, in, len(slots))
-	up := st.m.mul(x.up, in, len(slots))
-	p.see(st, "expert.gate", x.gate, slots, gate)
-	p.see(st, "expert.up", x.up, slots, up)
-	if st.m.Num.Has(numerics.SwapGateUp) {
-		gate, up = up, gate
-	}
-	st.m.gateUp(gate, up)
-	p.see(st, "expert.act", x.down, slots, gate)
-	y := st.m.mul(x.down, gate, len(slots))
-	p.see(st, "expert.down", x.down, slots, y)
-	return y
+	return outs
 }
 
 func (p *moe) see(st *step, name string, l *linear, slots []slot, values []float32) {

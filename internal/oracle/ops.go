@@ -42,10 +42,7 @@ func layerNorm(dst, x, w, b []float32, eps float64) {
 // exponentials replaces scores by exp(score-max) and returns their sum: a
 // softmax before its division.
 func exponentials(x []float32) float32 {
-	top := kernel.Max(x)
-	for i, v := range x {
-		x[i] = kernel.Exp32(v - top)
-	}
+	kernel.Exps(x, x, kernel.Max(x))
 	return kernel.Sum(x)
 }
 

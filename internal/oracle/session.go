@@ -86,5 +86,5 @@ func (s *Session) LogitsAt(start int, hidden []float32) []float32 {
 	m := s.m
 	n := len(hidden) / m.Spec.Hidden
 	st := &step{m: m, tap: s.tap, layer: -1, start: start, n: n}
-	return st.mul("logits", m.head, st.norm("final_norm", m.norm, hidden, m.Spec.Eps), n)
+	return st.mul("logits", m.head, st.norm("final_norm", m.norm, hidden, m.Spec.Eps))
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"shakedown/internal/kernel"
 	"shakedown/internal/numfmt"
 	"shakedown/internal/oracle/numerics"
 )
@@ -66,30 +67,60 @@ func (st *step) see(name, tensor string, values []float32) {
 	}
 }
 
-// mul is y[t] = W·x[t]+b for n vectors, rounded, and shown as an operation.
-func (st *step) mul(name string, l *linear, x []float32, n int) []float32 {
-	y := st.m.mul(l, x, n)
-	if n == st.n {
-		st.see(name, l.name, y)
-	}
-	return y
+// named is a matrix and the name of the operation that multiplies with it.
+type named struct {
+	name string
+	l    *linear
 }
 
-// mul is y[t] = W·x[t]+b for n vectors, rounded once.
-func (m *Model) mul(l *linear, x []float32, n int) []float32 {
-	y := make([]float32, n*l.Rows())
+// mul is y[t] = W·x[t]+b for all tokens of the step, rounded, and shown.
+func (st *step) mul(name string, l *linear, x []float32) []float32 {
+	return st.muls(x, named{name, l})[0]
+}
+
+// muls is mul of the same input with several matrices.
+func (st *step) muls(x []float32, with ...named) [][]float32 {
+	jobs := make([]job, len(with))
+	for i, w := range with {
+		jobs[i] = job{w.l, x, st.n}
+	}
+	out := st.m.multiply(jobs)
+	for i, w := range with {
+		st.see(w.name, w.l.name, out[i])
+	}
+	return out
+}
+
+// job is one matrix and its n inputs.
+type job struct {
+	l *linear
+	x []float32
+	n int
+}
+
+// multiply is y[t] = W·x[t]+b of every job, rounded once.
+func (m *Model) multiply(jobs []job) [][]float32 {
+	out := make([][]float32, len(jobs))
+	products := make([]kernel.Product, len(jobs))
+	for i, j := range jobs {
+		out[i] = make([]float32, j.n*j.l.Rows())
+		products[i] = kernel.Product{Matrix: j.l.Matrix, Dst: out[i], X: m.input(j.l, j.x, j.n), N: j.n}
+	}
 	if m.Num.Gemm == numerics.GGML {
-		l.MulMatGGML(m.pool, y, x, n)
+		kernel.MultiplyGGML(m.pool, products...)
 	} else {
-		l.MulMat(m.pool, y, m.input(l, x, n), n)
+		kernel.Multiply(m.pool, products...)
 	}
-	if l.bias != nil {
-		for t := range n {
-			add(y[t*len(l.bias):][:len(l.bias)], l.bias)
+	for i, j := range jobs {
+		y := out[i]
+		if b := j.l.bias; b != nil {
+			for t := range j.n {
+				add(y[t*len(b):][:len(b)], b)
+			}
 		}
+		m.applyAll(m.round.act, y)
 	}
-	m.applyAll(m.round.act, y)
-	return y
+	return out
 }
 
 // norm is rmsNorm of every vector of x.
@@ -108,7 +139,7 @@ func (st *step) norm(name string, w vector, x []float32, eps float64) []float32 
 // that a product differs from a kernel's, which multiplies codes, by the rounding
 // of float32 at most.
 func (m *Model) input(l *linear, x []float32, n int) []float32 {
-	if m.Num.Gemm == numerics.WeightOnly || l.stored.Format == Plain {
+	if m.Num.Gemm != numerics.Scheme || l.stored.Format == Plain {
 		return x
 	}
 	rule := numfmt.ScaleFloat

@@ -78,7 +78,7 @@ func mscale(factor, m float64) float64 {
 	if factor <= 1 {
 		return 1
 	}
-	return 0.1*m*kernel.Log(factor) + 1
+	return float64(0.1*m*kernel.Log(factor)) + 1
 }
 
 // latentScale is the factor of MLA scores: 1/sqrt(width), times mscale² when a

@@ -69,8 +69,9 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 	var w oracle.Weights = &weights{c: s.Files, num: n}
 	if s.Files.Format == checkpoint.GGUF {
 		w = &gguf{s.Files}
-	} else if room, ok := availableMemory(); ok && s.bytes() > room {
-		w = newPaged(&weights{c: s.Files, num: n})
+	}
+	if room, ok := availableMemory(); ok && s.bytes() > room {
+		w = newPaged(w, s.Files)
 	}
 	m, err := oracle.New(s.Spec, w, n, s.pool)
 	if err != nil {

@@ -25,17 +25,17 @@ func (e *MemoryError) Error() string {
 
 func gib(n int64) string { return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30)) }
 
-// Fits says whether a text of so many tokens, fed in pieces of chunk, fits into
-// the memory that is available now. Weights in the mapped file are not counted:
+// Fits says whether a text of so many tokens, the activations of held of them kept
+// at once, fits into the memory that is available now. Weights in the mapped file are not counted:
 // they may be read again. Where the available memory can't be told, everything
 // fits.
-func (s *Source) Fits(n numerics.Numerics, tokens, chunk int) error {
+func (s *Source) Fits(n numerics.Numerics, tokens, held int) error {
 	available, ok := availableMemory()
 	if !ok {
 		return nil
 	}
 	cache := cacheBytes(s.Spec, n) * int64(tokens)
-	work := workBytes(s.Spec, n) * int64(min(chunk, tokens))
+	work := workBytes(s.Spec, n) * int64(held)
 	copies := s.copyBytes(n)
 	if need := cache + work + copies; need > available {
 		return &MemoryError{Need: need, Available: available, Parts: fmt.Sprintf("cache %s, activations %s, changed weights %s", gib(cache), gib(work), gib(copies))}

@@ -11,16 +11,16 @@ import (
 // paged are weights that do not fit into memory together: the operating system
 // is told which come next.
 type paged struct {
-	*weights
+	oracle.Weights
 	layers  map[int][]*checkpoint.Tensor    // without experts
 	experts map[[2]int][]*checkpoint.Tensor // by layer and number
 }
 
 var _ oracle.Pager = (*paged)(nil)
 
-func newPaged(w *weights) *paged {
-	p := &paged{weights: w, layers: map[int][]*checkpoint.Tensor{}, experts: map[[2]int][]*checkpoint.Tensor{}}
-	for _, t := range w.c.Tensors() {
+func newPaged(w oracle.Weights, c *checkpoint.Checkpoint) *paged {
+	p := &paged{Weights: w, layers: map[int][]*checkpoint.Tensor{}, experts: map[[2]int][]*checkpoint.Tensor{}}
+	for _, t := range c.Tensors() {
 		layer, expert := placeOf(t.Name)
 		switch {
 		case layer < 0:
@@ -33,7 +33,8 @@ func newPaged(w *weights) *paged {
 	return p
 }
 
-// placeOf reads layer and expert from a tensor's name, -1 for none.
+// placeOf reads layer and expert from a tensor's name, -1 for none. Experts of a
+// GGUF file lie in one tensor, which belongs to the layer.
 func placeOf(name string) (layer, expert int) {
 	number := func(behind string) int {
 		_, rest, ok := strings.Cut(name, behind)
@@ -46,6 +47,9 @@ func placeOf(name string) (layer, expert int) {
 			return -1
 		}
 		return n
+	}
+	if strings.HasPrefix(name, "blk.") {
+		return number("blk."), -1
 	}
 	return number("model.layers."), number(".mlp.experts.")
 }

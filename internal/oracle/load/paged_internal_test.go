@@ -73,7 +73,7 @@ func TestPagedGivesTheSameBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var runs [2][]float32
-	paged := newPaged(&weights{c: src.Files, num: num})
+	paged := newPaged(&weights{c: src.Files, num: num}, src.Files)
 	for i, w := range []oracle.Weights{&weights{c: src.Files, num: num}, paged} {
 		m, err := oracle.New(src.Spec, w, num, nil)
 		if err != nil {
@@ -105,6 +105,7 @@ func TestPlaceOf(t *testing.T) {
 		"model.layers.3.self_attn.o_proj.weight":         {3, -1},
 		"model.layers.x.weight":                          {-1, -1},
 		"lm_head.weight":                                 {-1, -1},
+		"blk.7.ffn_up_exps.weight":                       {7, -1},
 	} {
 		if l, e := placeOf(name); [2]int{l, e} != want {
 			t.Errorf("%s: %d, %d, want %v", name, l, e, want)

@@ -225,7 +225,7 @@ func (t *tracer) op(layer int, o, other *op) finding.OpStat {
 				continue
 			}
 			finite++
-			squares += x * x
+			squares += float64(x * x)
 			s.Min, s.Max = min(s.Min, finding.Number(x)), max(s.Max, finding.Number(x))
 		}
 	}
@@ -273,8 +273,8 @@ func (t *tracer) compare(s *finding.OpStat, a, b *op) {
 				continue
 			}
 			n++
-			squares += x * x
-			diffs += d * d
+			squares += float64(x * x)
+			diffs += float64(d * d)
 			s.MaxDiff = max(s.MaxDiff, finding.Number(math.Abs(d)))
 		}
 	}
