@@ -32,10 +32,10 @@ type arithmetic interface {
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.
 	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)
-	// unpack brings whole blocks of a GGUF format to unsigned codes, a scale for
+	// unpack brings blocks of a GGUF format to unsigned codes, a scale for
 	// each four columns and a minimum for each 32 (noMinimum where the format has
 	// none).
-	unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte)
+	unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte, blocks int)
 	// codesDecode decodes such codes, a multiple of 32 of them:
 	// (code-offset)*scale + minimum. Scales are equal over each 16 columns.
 	codesDecode(dst []float32, codes []byte, offset float32, scale, low []float32)

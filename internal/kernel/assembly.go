@@ -227,15 +227,16 @@ func (v *vectors) divide(x []float32, divisor float32) {
 	v.scalar.divide(x[n:], divisor)
 }
 
-func (v *vectors) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte) {
+func (v *vectors) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte, blocks int) {
 	values, size, _ := t.Block()
-	unpack, n := v.unpackAsm[t], len(src)/size
-	if unpack == nil || n == 0 {
-		v.scalar.unpack(t, codes, scale, low, src)
+	unpack := v.unpackAsm[t]
+	if unpack == nil || blocks == 0 {
+		v.scalar.unpack(t, codes, scale, low, src, blocks)
 		return
 	}
-	_, _, _ = codes[n*values-1], scale[n*values/4-1], low[n*values/32-1]
-	unpack(&codes[0], &scale[0], &low[0], &src[0], n)
+	n := blocks * values
+	_, _, _, _ = codes[n-1], scale[n/4-1], low[n/32-1], src[blocks*size-1]
+	unpack(&codes[0], &scale[0], &low[0], &src[0], blocks)
 }
 
 func (v *vectors) codesDecode(dst []float32, codes []byte, offset float32, scale, low []float32) {

@@ -252,26 +252,27 @@ func (m *Matrix) mulGGML(s *scratch, w blocks, q *q8, dst []float32, r0, r1, t0,
 
 // unpack brings n columns of a row of block weights, from col on, to unsigned
 // codes with a scale for each four columns and a minimum for each 32, as row slot
-// of the scratch; what follows the last column is zero.
+// of the scratch; what follows the last column, up to a multiple of 64, is zero,
+// and so are the minimums behind the last.
 func (s *scratch) unpack(w blocks, slot, row, col, n int) {
 	codes := s.codes[slot*segment:][:segment]
 	scale := s.scale[slot*segment/4:][:segment/4]
 	low := s.min[slot*segment/32:][:segment/32]
-	arith.unpack(w.t, codes, scale, low, w.data[row*w.stride+col/w.values*w.bytes:][:n/w.values*w.bytes])
-	clear(codes[n:])
-	clear(scale[n/4:])
+	arith.unpack(w.t, codes, scale, low, w.data[row*w.stride+col/w.values*w.bytes:], n/w.values)
+	if end := (n + 63) &^ 63; end > n {
+		clear(codes[n:end])
+		clear(scale[n/4 : end/4])
+	}
 	clear(low[n/32:])
 }
 
 // noMinimum is added where a format has no minimum: x + -0 is x for every x.
 var noMinimum = float32(math.Copysign(0, -1))
 
-func (scalar) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte) {
+func (scalar) unpack(t numfmt.GGUF, codes []byte, scale, low []float32, src []byte, blocks int) {
 	values, size, _ := t.Block()
-	for b := 0; len(src) > 0; b++ {
-		block := src[:size]
-		src = src[size:]
-		unpackBlock(t, codes[b*values:][:values], scale[b*values/4:][:values/4], low[b*values/32:][:values/32], block)
+	for b := range blocks {
+		unpackBlock(t, codes[b*values:][:values], scale[b*values/4:][:values/4], low[b*values/32:][:values/32], src[b*size:][:size])
 	}
 }
 

@@ -127,8 +127,8 @@ func checkBlocks(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.Ran
 		n := blocks * values
 		src := raw(blocks * size)
 		var got, want scratch
-		a.unpack(kind, got.codes[:], got.scale[:], got.min[:], src)
-		ref.unpack(kind, want.codes[:], want.scale[:], want.min[:], src)
+		a.unpack(kind, got.codes[:], got.scale[:], got.min[:], src, blocks)
+		ref.unpack(kind, want.codes[:], want.scale[:], want.min[:], src, blocks)
 		if got.codes != want.codes {
 			t.Fatalf("%v: codes %x, scalar %x", kind, got.codes[:n], want.codes[:n])
 		}
@@ -141,7 +141,7 @@ func checkBlocks(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.Ran
 		wantSame(t, kind.String()+" weights of numfmt", got.tile[:n], want.tile[:n])
 
 		for row := range 4 {
-			ref.unpack(kind, want.codes[row*segment:], want.scale[row*segment/4:], want.min[row*segment/32:], src[row%blocks*size:][:size])
+			ref.unpack(kind, want.codes[row*segment:], want.scale[row*segment/4:], want.min[row*segment/32:], src[row%blocks*size:], 1)
 		}
 		width := 64 * (1 + r.IntN(8))
 		y := make([]int8, width)

@@ -25,9 +25,9 @@ type weights interface {
 }
 
 // segment is the number of columns that are decoded at a time: a multiple of
-// every block length of the formats here, and four rows of it leave room in a
-// first-level cache of 32 KiB for the activations.
-const segment = 512
+// every block length of the formats here, and 32 blocks of GGUF, whose minimums
+// make whole lanes. Four rows of it and of the activations fit a first-level cache.
+const segment = 1024
 
 // Rows is the number of outputs.
 func (m *Matrix) Rows() int { return m.rows }

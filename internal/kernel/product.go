@@ -14,7 +14,7 @@ const (
 	// tokenBlock rows of activations share one decoding of the weights.
 	tokenBlock = 128
 	// halfSegment columns of four rows of FP8 are brought to 16 bits at a time.
-	halfSegment = 4 * segment
+	halfSegment = 2 * segment
 	// inlineWork is the number of products below which starting goroutines would
 	// cost more than it gains.
 	inlineWork = 1 << 15
@@ -198,11 +198,12 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	}
 	sums := s.sums[:len(acc)]
 	arith.sums(sums, acc)
-	for t := t0; t < t1; t++ {
-		g, i := (t-t0)/4, (t-t0)%4
-		for r := r0; r < r1; r++ {
-			q, j := (r-r0)/4, (r-r0)%4
-			dst[t*m.rows+r] = sums[16*(q*groups+g)+4*j+i]
+	for g := range groups {
+		for i := range min(4, t1-t0-4*g) {
+			results := dst[(t0+4*g+i)*m.rows:][r0:r1]
+			for r := range results {
+				results[r] = sums[16*(r/4*groups+g)+4*(r%4)+i]
+			}
 		}
 	}
 }

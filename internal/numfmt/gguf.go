@@ -46,11 +46,11 @@ var ggufLayouts = [...]ggufLayout{
 }
 
 // layout is empty for a type that is not decoded here.
-func (t GGUF) layout() ggufLayout {
+func (t GGUF) layout() *ggufLayout {
 	if int64(t) < int64(len(ggufLayouts)) {
-		return ggufLayouts[t]
+		return &ggufLayouts[t]
 	}
-	return ggufLayout{}
+	return &ggufLayout{}
 }
 
 // String is the name that llama.cpp prints.

@@ -4,7 +4,7 @@ import "fmt"
 
 // segment is the constant of that name in package kernel: rows of unpacked codes
 // lie so many bytes apart, and rows of their scales too (a float32 for each four).
-const segment = 512
+const segment = 1024
 
 // ggml writes the functions of the ggml numerics. Unpacking exists once, for AVX2.
 func ggml(u *unit) {
