@@ -79,7 +79,7 @@ func complaint(table *flags.Table, parsed flags.Parsed, problems []flags.Problem
 					break
 				}
 			}
-			text = fmt.Sprintf("invalid choice: %s (choose from %s)", quote(bad), quoteAll(a.Flag))
+			text = fmt.Sprintf("invalid choice: %s (choose from %s)", quoteAs(a.Flag, bad), quoteAll(a.Flag))
 		case flags.BadValue:
 			if a.Flag.Switch() {
 				_, value, _ := strings.Cut(pr.Flag, "=")
@@ -123,12 +123,17 @@ func quote(s string) string { return "'" + s + "'" }
 func quoteAll(f *flags.Flag) string {
 	out := make([]string, len(f.Choices))
 	for i, c := range f.Choices {
-		out[i] = quote(c)
-		if f.Type == "int" || f.Type == "float" {
-			out[i] = c
-		}
+		out[i] = quoteAs(f, c)
 	}
 	return strings.Join(out, ", ")
+}
+
+// quoteAs prints a value as Python does when the flag's type has read it.
+func quoteAs(f *flags.Flag, value string) string {
+	if f.Type == "int" || f.Type == "float" {
+		return value
+	}
+	return quote(value)
 }
 
 // Defaults are the settings of a launch without any option.

@@ -46,6 +46,7 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-GRAPH-CASCADE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).cascade),
 	step("VLLM-HYBRID-OFF", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).hybridManager),
 	step("VLLM-COMPILE-QUANT", "", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
+	step("VLLM-RUNNER-V2", ">=0.24", "vllm/config/vllm.py VllmConfig.use_v2_model_runner (0.24.0)", (*state).modelRunner),
 	step("VLLM-FUSIONS", ">=0.19", "vllm/config/compilation.py PassConfig.log_enabled_passes (0.24.0)", (*state).fusions),
 	step("VLLM-KV-CHECK", ">=0.24", "vllm/config/vllm.py VllmConfig.validate_nvfp4_kv_cache_with_mla (0.24.0)", (*state).cacheChecks),
 }
@@ -385,6 +386,7 @@ func (s *state) textOnly() bool {
 
 // deepEPGraphs turns CUDA graphs off for kernels that they cannot hold.
 func (s *state) deepEPGraphs() error {
+	s.noPieces()
 	dp := s.Int("parallel.data_parallel_size")
 	if s.r >= v0160 && s.model.experts == 0 {
 		dp = 1
@@ -396,6 +398,24 @@ func (s *state) deepEPGraphs() error {
 	s.Set("compilation.cudagraph_mode", "NONE")
 	s.info("DeepEP: Disabling CUDA Graphs since DeepEP high-throughput kernels are optimized for prefill and are incompatible with CUDA Graphs. In order to use CUDA Graphs for decode-optimized workloads, use --all2all-backend with another option, such as deepep_low_latency, nixl_ep, or allgather_reducescatter.")
 	return nil
+}
+
+// noPieces gives up graphs in pieces when nothing splits the model.
+func (s *state) noPieces() {
+	ops, given := s.cc["splitting_ops"].([]any)
+	mode := s.Str("compilation.cudagraph_mode")
+	if !given || len(ops) > 0 || !hasPiecewise(mode) || !s.isCompiling() || s.Bool("compilation.use_inductor_graph_partition") || s.r < v0160 {
+		return
+	}
+	s.warn("Using piecewise cudagraph with empty splitting_ops")
+	s.because("VLLM-GRAPH-SPLITTING", byCoupling, "No operator splits the model.", "compilation.splitting_ops")
+	if mode == "PIECEWISE" {
+		s.Set("compilation.cudagraph_mode", "NONE")
+		s.warn("Piecewise compilation with empty splitting_ops does not contain piecewise cudagraph. Setting cudagraph_mode to NONE. Hint: If you are using attention backends that support cudagraph, consider manually setting cudagraph_mode to FULL or FULL_DECODE_ONLY to enable full cudagraphs.")
+		return
+	}
+	s.Set("compilation.cudagraph_mode", "FULL")
+	s.warn("Piecewise compilation with empty splitting_ops does not contain piecewise cudagraph. Setting cudagraph_mode to FULL.")
 }
 
 // cascade tells what cascade attention loses.
@@ -414,7 +434,7 @@ func (s *state) cascade() error {
 		s.Set("model.disable_cascade_attn", true)
 		s.warn("Disabling cascade attention when VLLM_BATCH_INVARIANT is enabled.")
 	}
-	if s.Bool("parallel.enable_dbo") {
+	if s.Bool("parallel.enable_dbo") || s.r >= v0160 && s.args.Int("ubatch_size") > 1 {
 		list := names("deepep_low_latency deepep_high_throughput nixl_ep")
 		if s.r < v0240 {
 			list = list[:2]
@@ -472,6 +492,64 @@ func (s *state) hybridManager() error {
 		return invalid("VllmConfig", "Hybrid KV cache manager was explicitly enabled but is not supported in this configuration. Consider omitting the --no-disable-hybrid-kv-cache-manager flag to let vLLM decide automatically.")
 	}
 	return nil
+}
+
+// newRunnerModels are the architectures that 0.24 runs with the second version
+// of the model runner; 0.32 runs all.
+var newRunnerModels = names("Qwen3ForCausalLM DeepseekV2ForCausalLM Qwen2MoeForCausalLM GraniteMoeForCausalLM LlamaForCausalLM MistralForCausalLM")
+
+// modelRunner tells why the first version of the model runner is used.
+func (s *state) modelRunner() error {
+	if _, set := s.Env("VLLM_USE_V2_MODEL_RUNNER"); set {
+		return nil
+	}
+	isNew := func(a string) bool { return slices.Contains(newRunnerModels, a) }
+	if s.r < v0320 && (s.Str("model.runner_type") != "generate" || !slices.ContainsFunc(s.model.architectures, isNew)) {
+		return nil
+	}
+	if lacks := s.newRunnerLacks(); len(lacks) > 0 {
+		s.warn("Model Runner V2 does not yet support %s; using the V1 model runner instead.", strings.Join(lacks, ", "))
+	}
+	return nil
+}
+
+// newRunnerLacks are the features in use that the second version of the model
+// runner does not have (_get_v2_model_runner_unsupported_features).
+func (s *state) newRunnerLacks() []string {
+	var out []string
+	lacks := func(in bool, what string) {
+		if in {
+			out = append(out, what)
+		}
+	}
+	old := s.r < v0320
+	tp, pp := s.Int("parallel.tensor_parallel_size"), s.Int("parallel.pipeline_parallel_size")
+	lacks(old && s.model.class.innerState && s.Is("cache.mamba_cache_mode", "align"), "hybrid/mamba models with align cache mode")
+	lacks(old && s.Int("parallel.prefill_context_parallel_size") > 1, "prefill context parallelism")
+	lacks(old && s.Is("compilation.mode", "STOCK_TORCH_COMPILE", 1), "stock torch.compile")
+	lacks(old && s.Bool("pass.enable_sp") && tp > 1, "sequence parallelism")
+	lacks(s.Is("parallel.distributed_executor_backend", "external_launcher") && pp > 1, "pipeline parallelism with external_launcher")
+	if s.spec != nil {
+		method := s.spec.method
+		ngram := method == "ngram" || method == "ngram_gpu"
+		lacks(old && ngram, "ngram/ngram_gpu speculative decoding")
+		if old && !ngram && !slices.Contains(names("eagle eagle3 mtp dflash"), method) || !old && slices.Contains(names("suffix medusa mlp_speculator custom_class"), method) {
+			out = append(out, "speculative method '"+method+"'")
+		}
+		lacks(s.Bool("speculative.parallel_drafting") && method != "dflash" && method != "dspark", "parallel drafting for EAGLE speculative decoding")
+		lacks(old && method == "eagle3" && pp > 1, "EAGLE3 with pipeline parallelism")
+	}
+	lacks(s.Bool("parallel.enable_dbo") || !old && s.args.Int("ubatch_size") > 1, "dual batch overlap")
+	lacks(old && s.args.Bool("enable_elastic_ep"), "elastic expert parallelism")
+	lacks(old && s.args.Bool("enable_return_routed_experts"), "routed experts capture")
+	lacks(old && s.args.Get("logits_processors") != nil, "custom logits processors")
+	lacks(old && s.args.Bool("enable_prompt_embeds"), "prompt embeds")
+	if mode := s.args.Str("logprobs_mode"); old && (mode == "raw_logits" || mode == "processed_logits") {
+		out = append(out, "logprobs mode '"+mode+"'")
+	}
+	lacks(old && s.args.Bool("kv_sharing_fast_prefill"), "KV sharing fast prefill")
+	lacks(old && s.args.Get("ec_transfer_config") != nil, "EC transfer")
+	return out
 }
 
 // cacheChecks refuses KV cache formats that the model's attention cannot read.

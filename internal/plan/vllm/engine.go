@@ -24,6 +24,7 @@ var engineSteps = []plan.Step[*state]{
 	step("VLLM-SCHED-CHUNKED", "", "vllm/config/scheduler.py SchedulerConfig.__post_init__ (0.24.0)", (*state).scheduler),
 	step("VLLM-ATTN-ASKED", "", "vllm/config/attention.py AttentionConfig (0.24.0)", (*state).attentionConfig),
 	step("VLLM-ATTN-FA-OVERRIDE", ">=0.24", "vllm/engine/arg_utils.py create_engine_config (0.24.0)", (*state).packedCache),
+	step("VLLM-STRUCTURED-OUTPUTS", "", "vllm/engine/arg_utils.py create_engine_config (0.24.0)", (*state).structuredOutputs),
 	step("VLLM-KERNEL", ">=0.16", "vllm/engine/arg_utils.py create_engine_config (0.24.0)", (*state).kernelConfig),
 	step("VLLM-COMPILE-ASKED", "", "vllm/config/compilation.py CompilationConfig.__post_init__ (0.24.0)", (*state).compilationConfig),
 }
@@ -192,6 +193,9 @@ func (s *state) blockSize() error {
 // executor decides how the workers are started, and that there are enough
 // GPUs.
 func (s *state) executor() error {
+	if err := s.externalBalancing(); err != nil {
+		return err
+	}
 	if err := s.withinLimits("ParallelConfig"); err != nil {
 		return err
 	}
@@ -200,8 +204,21 @@ func (s *state) executor() error {
 	backend := s.Str("parallel.distributed_executor_backend")
 	nodes := max(1, s.args.Int("nnodes"))
 	dp := s.Int("parallel.data_parallel_size")
+	if a2a := s.Str("parallel.all2all_backend"); s.r >= v0191 && (a2a == "naive" || a2a == "pplx") {
+		s.because("", byDefault, fmt.Sprintf("The backend %s was removed.", a2a))
+		s.Set("parallel.all2all_backend", "allgather_reducescatter")
+		s.warn("The '%s' all2all backend has been removed. Falling back to 'allgather_reducescatter'.", a2a)
+	}
+	if err := s.expertBalancing(); err != nil {
+		return err
+	}
+	if dcp := s.Int("parallel.decode_context_parallel_size"); s.r < v0320 && dcp > 0 && tp%dcp != 0 {
+		return invalid("ParallelConfig", "tp_size=%d must be divisible bydcp_size=%d.", tp, dcp)
+	}
 	if backend == "external_launcher" {
 		world *= dp
+		s.info("Using external launcher for distributed inference.")
+		s.info("Disabling V1 multiprocessing for external launcher.")
 	}
 	s.because("", byCoupling, "Tensor times pipeline times prefill context parallelism.", "parallel.tensor_parallel_size", "parallel.pipeline_parallel_size")
 	s.Set("parallel.world_size", world)
@@ -248,6 +265,40 @@ func (s *state) executor() error {
 	if nodes > 1 && s.r < v0320 {
 		s.because("", byCoupling, "The custom all-reduce kernel works within one node.", "nnodes")
 		s.Set("parallel.disable_custom_all_reduce", true)
+	}
+	return nil
+}
+
+// externalBalancing checks data parallel launches that balance their load
+// outside.
+func (s *state) externalBalancing() error {
+	dp, nodes := s.Int("parallel.data_parallel_size"), s.args.Int("nnodes")
+	ranked := s.args.Get("data_parallel_rank") != nil
+	external := s.args.Bool("data_parallel_external_lb") || ranked
+	switch {
+	case external && dp > 1 && s.model.experts == 0 && s.r >= v0240:
+		return refuse("ValueError", "Non-MoE models do not support external data parallel mode. For external load balancing, launch independent vLLM instances without --data-parallel-* arguments.")
+	case external && !ranked && nodes <= 1:
+		return refuse("AssertionError", "data_parallel_rank or node_rank must be specified if data_parallel_external_lb is enable.")
+	case nodes > 1 && !external && s.args.Get("data_parallel_size_local") == nil:
+		within := max(1, s.Int("parallel.tensor_parallel_size")*s.Int("parallel.pipeline_parallel_size"))
+		node := s.args.Int("node_rank")
+		s.info("Inferred data_parallel_rank %d from node_rank %d", node*(within*max(1, dp)/nodes)/within, node)
+	}
+	return nil
+}
+
+// expertBalancing checks what balancing of experts needs.
+func (s *state) expertBalancing() error {
+	balanced := s.args.Bool("enable_eplb")
+	tp, dp := s.Int("parallel.tensor_parallel_size"), s.Int("parallel.data_parallel_size")
+	switch {
+	case balanced && !s.Bool("parallel.enable_expert_parallel"):
+		return invalid("ParallelConfig", "enable_expert_parallel must be True to use EPLB.")
+	case balanced && tp*dp <= 1 && s.r < v0320:
+		return invalid("ParallelConfig", "EPLB requires tensor_parallel_size or data_parallel_size to be greater than 1, but got TP=%d,DP=%d.", tp, dp)
+	case !balanced && s.args.Bool("enable_elastic_ep"):
+		return invalid("ParallelConfig", "Elastic EP is only supported with enable_eplb=True.")
 	}
 	return nil
 }
@@ -306,6 +357,9 @@ func (s *state) batchedDP() bool {
 
 // scheduler checks the sizes of a step.
 func (s *state) scheduler() error {
+	if s.r < v0320 && (s.args.Int("max_num_partial_prefills") > 1 || s.args.Int("max_long_partial_prefills") > 1) {
+		return refuse("NotImplementedError", "Concurrent Partial Prefill is not supported. We recommend to remove Concurrent Partial Prefill from your config.")
+	}
 	if err := s.withinLimits("SchedulerConfig"); err != nil {
 		return err
 	}
@@ -385,6 +439,16 @@ func (s *state) packedCache() error {
 	s.because("", byCoupling, "Layers at the ends of the model keep their dtype and share the implementation of FlashAttention 2.", "cache.cache_dtype")
 	s.Set("attention.flash_attn_version", 2)
 	s.warn("%s is not yet compatible with FlashAttention >= 3. Overriding flash_attn_version to 2. To silence this warning, pass --attention-config.flash_attn_version=2", what)
+	return nil
+}
+
+// structuredOutputs reads what was asked of structured outputs.
+func (s *state) structuredOutputs() error {
+	c, _ := s.args.Get("structured_outputs_config").(map[string]any)
+	if backend, ok := c["backend"].(string); ok {
+		s.because("", byCoupling, "--structured-outputs-config.", "structured_outputs_config")
+		s.Set("structured_outputs.backend", backend)
+	}
 	return nil
 }
 

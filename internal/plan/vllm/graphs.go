@@ -104,6 +104,19 @@ func (s *state) graphSizes() error {
 		s.warn("cudagraph_capture_sizes specified in compilation_config %s is overridden by config %s", pythonList(given), pythonList(sizes))
 	}
 	s.Set("compilation.cudagraph_capture_sizes", sizes)
+	if list, _ := s.Get("compilation.compile_sizes").([]any); slices.Contains(list, any("cudagraph_capture_sizes")) {
+		var all []int
+		for _, v := range list {
+			if n, ok := v.(int); ok {
+				all = append(all, n)
+			} else if v == "cudagraph_capture_sizes" {
+				all = append(all, sizes...)
+			}
+		}
+		slices.Sort(all)
+		s.because("", byCoupling, "All sizes of CUDA graphs.", "compilation.cudagraph_capture_sizes")
+		s.Set("compilation.compile_sizes", slices.Compact(all))
+	}
 	return nil
 }
 

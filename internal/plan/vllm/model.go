@@ -57,6 +57,9 @@ func (s *state) sleepMode() error {
 
 // readCheckpoint reads config.json, which transformers must know the type of.
 func (s *state) readCheckpoint() error {
+	if !s.envBool("VLLM_ENABLE_V1_MULTIPROCESSING", true) {
+		s.warn("The global random seed is set to %d. Since VLLM_ENABLE_V1_MULTIPROCESSING is set to False, this may affect the random state of the Python process that launched vLLM.", s.args.Int("seed"))
+	}
 	if err := s.withinLimits("ModelConfig"); err != nil {
 		return err
 	}
@@ -242,7 +245,7 @@ func (s *state) inspect() (name string, class architecture, ok bool) {
 	m, impl := s.model, s.args.Str("model_impl")
 	unknown := !slices.ContainsFunc(m.architectures, func(a string) bool { _, ok := architectureOf(a, s.r); return ok })
 	backend := func() bool {
-		if s.transformersRuns() {
+		if s.transformersRuns(m) {
 			name = transformersBackend(m)
 			class, ok = architectureOf(name, s.r)
 		}
@@ -323,10 +326,10 @@ func (s *state) announceArchitecture() error {
 	return nil
 }
 
-// transformersRuns says whether transformers has the first architecture, with
-// attention that vLLM can replace (registry._try_resolve_transformers).
-func (s *state) transformersRuns() bool {
-	m := s.model
+// transformersRuns says whether transformers has the first architecture of a
+// model, with attention that vLLM can replace
+// (registry._try_resolve_transformers).
+func (s *state) transformersRuns(m *model) bool {
 	if s.args.Bool("trust_remote_code") {
 		for key := range m.config.Obj("auto_map") {
 			if strings.HasPrefix(key, "AutoModel") {
@@ -336,6 +339,9 @@ func (s *state) transformersRuns() bool {
 	}
 	kind := modelTypes()[m.modelType]
 	if len(m.architectures) == 0 || !kind.replaceable.reached(s.library()) && !(kind.settable && s.r >= v0320) {
+		return false
+	}
+	if _, _, usual := classDefault(m.architectures[0], ""); !usual {
 		return false
 	}
 	family := strings.NewReplacer("_", "", "-", "").Replace(strings.TrimSuffix(m.modelType, "_text"))
@@ -457,23 +463,10 @@ func (s *state) dtype() error {
 	if noFloat16 && chosen == "float16" {
 		return invalid("ModelConfig", "The model type '%s' does not support float16. Reason: %s", s.model.modelType, float16Reason)
 	}
-	id, word := "", ""
-	switch {
-	case chosen == inConfig:
-	case chosen == "float32":
-		id, word = "VLLM-DTYPE-UP", "Upcasting"
-	case inConfig == "float32":
-		id, word = "VLLM-DTYPE-DOWN", "Downcasting"
-	default:
-		id, word = "VLLM-DTYPE-CAST", "Casting"
-	}
+	id, level, word := castOf(inConfig, chosen)
 	s.because(id, by, rule)
 	s.Set("model.dtype", "torch."+chosen)
 	if word != "" {
-		level := byte('I')
-		if word == "Casting" {
-			level = 'W'
-		}
 		s.line(level, "%s torch.%s to torch.%s.", []any{word, inConfig, chosen})
 	}
 	if s.model.slidingWindow == 0 && s.model.text.IntOr("sliding_window", -1) == 0 && s.r >= v0191 {
@@ -481,6 +474,20 @@ func (s *state) dtype() error {
 		s.Set("model.disable_sliding_window", true)
 	}
 	return nil
+}
+
+// castOf is the decision that changes a dtype, the level of its line and the
+// word for it; empty for the same dtype.
+func castOf(from, to string) (id string, level byte, word string) {
+	switch {
+	case from == to:
+		return "", 'I', ""
+	case to == "float32":
+		return "VLLM-DTYPE-UP", 'I', "Upcasting"
+	case from == "float32":
+		return "VLLM-DTYPE-DOWN", 'I', "Downcasting"
+	}
+	return "VLLM-DTYPE-CAST", 'W', "Casting"
 }
 
 // maxModelLen derives the longest sequence from config.json and checks the one

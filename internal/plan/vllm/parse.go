@@ -52,7 +52,21 @@ func parse(table *flags.Table, argv []string) (plan.Parsed, *plan.Refusal) {
 		}
 		refusal = unknownKey(table, name, parsed.Values[name])
 	}
+	if refusal == nil {
+		refusal = kvRole(table, parsed.Values["kv_transfer_config"])
+	}
 	return parsed, refusal
+}
+
+// kvRole refuses a KV connector without a role (KVTransferConfig.__post_init__).
+func kvRole(table *flags.Table, value any) *plan.Refusal {
+	c, _ := value.(map[string]any)
+	f := table.Setting("kv_transfer_config")
+	if c["kv_connector"] == nil || c["kv_role"] != nil || f == nil {
+		return nil
+	}
+	return &plan.Refusal{Stage: plan.StageParse, Step: "VLLM-ARGS", Message: argument(f) +
+		"1 validation error for KVTransferConfig\n  Value error, Please specify kv_role when kv_connector is set, supported roles are ('kv_producer', 'kv_both', 'kv_consumer')"}
 }
 
 // ownConverters are the converters that plan.Argparse leaves as text.
@@ -129,9 +143,21 @@ func nest(into map[string]any, path []string, text string) {
 	}
 	v, err := plan.Literal(text)
 	if err != nil {
-		v = text
+		v = any(text)
+		if n, complaint := humanInt(text); complaint == "" {
+			v = n
+		}
 	}
-	into[path[len(path)-1]] = v
+	last := path[len(path)-1]
+	if list, more := strings.CutSuffix(last, "+"); more { // a list to append to
+		old, _ := into[list].([]any)
+		for _, item := range strings.Split(text, ",") {
+			old = append(old, item)
+		}
+		into[list] = old
+		return
+	}
+	into[last] = v
 }
 
 // fieldName finds the names of the fields in a dataclass that Python printed

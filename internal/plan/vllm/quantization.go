@@ -91,6 +91,14 @@ var (
 	}
 )
 
+// quantArguments are what the classes of methods cannot do without, though they
+// need no file.
+var quantArguments = map[string]string{
+	"TorchAOConfig":           "1 required positional argument: 'torchao_config'",
+	"CompressedTensorsConfig": "3 required positional arguments: 'target_scheme_map', 'ignore', and 'quant_format'",
+	"FBGEMMFp8Config":         "2 required positional arguments: 'ignore_list' and 'input_scale_ub'",
+}
+
 // quantMethodOf finds a method of a release, or nil.
 func quantMethodOf(name string, r release) *quantMethod {
 	for i := range quantMethods {
@@ -292,8 +300,17 @@ func (s *state) supportedQuantization() error {
 	if q == nil {
 		return nil
 	}
-	if s.model.quantization == nil && q.needsFile {
-		return invalid("VllmConfig", "Cannot find the config file for %s", q.name)
+	if s.model.quantization == nil {
+		// "mxfp8" on the command line quantises while loading.
+		if q.needsFile && !(q.name == "mxfp8" && s.r >= v0240) {
+			return invalid("VllmConfig", "Cannot find the config file for %s", q.name)
+		}
+		if missing := quantArguments[q.class]; missing != "" {
+			if q.class == "CompressedTensorsConfig" && s.r < v0240 {
+				missing = "5 required positional arguments: 'target_scheme_map', 'ignore', 'quant_format', 'sparsity_scheme_map', and 'sparsity_ignore_list'"
+			}
+			return refuse("TypeError", "%s.__init__() missing %s", q.class, missing)
+		}
 	}
 	s.announceQuantization()
 	if s.gpu.capability() < q.minCapability {

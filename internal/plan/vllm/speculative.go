@@ -16,9 +16,27 @@ type speculation struct {
 	model  string
 }
 
-// mtpMethods are older names of the method "mtp".
-var mtpMethods = names(`deepseek_mtp mimo_mtp mimo_v2_mtp glm4_moe_mtp glm4_moe_lite_mtp glm_ocr_mtp ernie_mtp nemotron_h_mtp exaone_moe_mtp
-	exaone4_5_mtp qwen3_next_mtp qwen3_5_mtp longcat_flash_mtp minimax_m3_mtp pangu_ultra_moe_mtp step3p5_mtp hy_v3_mtp gemma4_mtp`)
+// speculativeMethods are the names of each release, in the order of
+// SpeculativeMethod.
+var speculativeMethods = map[release][]string{
+	v0112: names(`ngram medusa mlp_speculator draft_model suffix eagle eagle3 deepseek_mtp mimo_mtp glm4_moe_mtp ernie_mtp qwen3_next_mtp
+		longcat_flash_mtp mtp pangu_ultra_moe_mtp`),
+	v0160: names(`ngram medusa mlp_speculator draft_model suffix eagle eagle3 deepseek_mtp mimo_mtp glm4_moe_mtp glm4_moe_lite_mtp glm_ocr_mtp
+		ernie_mtp exaone_moe_mtp qwen3_next_mtp longcat_flash_mtp mtp pangu_ultra_moe_mtp step3p5_mtp`),
+	v0191: names(`ngram medusa mlp_speculator draft_model suffix eagle eagle3 extract_hidden_states deepseek_mtp mimo_mtp glm4_moe_mtp
+		glm4_moe_lite_mtp glm_ocr_mtp ernie_mtp nemotron_h_mtp exaone_moe_mtp qwen3_next_mtp qwen3_5_mtp longcat_flash_mtp mtp
+		pangu_ultra_moe_mtp step3p5_mtp ngram_gpu`),
+	v0240: names(`ngram medusa mlp_speculator draft_model suffix custom_class eagle eagle3 extract_hidden_states deepseek_mtp mimo_mtp mimo_v2_mtp
+		glm4_moe_mtp glm4_moe_lite_mtp glm_ocr_mtp ernie_mtp nemotron_h_mtp exaone_moe_mtp exaone4_5_mtp qwen3_next_mtp qwen3_5_mtp
+		longcat_flash_mtp minimax_m3_mtp mtp pangu_ultra_moe_mtp step3p5_mtp hy_v3_mtp gemma4_mtp dflash ngram_gpu`),
+	v0320: names(`ngram medusa mlp_speculator draft_model suffix custom_class eagle eagle3 extract_hidden_states deepseek_mtp dots3_note_mtp
+		mimo_mtp mimo_v2_mtp glm4_moe_mtp glm4_moe_lite_mtp glm_ocr_mtp ernie_mtp nemotron_h_mtp exaone_moe_mtp exaone4_5_mtp qwen3_next_mtp
+		qwen4_exp_mtp qwen3_5_mtp longcat_flash_mtp bailing_hybrid_v3_mtp minimax_m3_mtp bailing_hybrid_mtp mtp kimi_k3_mtp
+		pangu_ultra_moe_mtp step3p5_mtp hy_v3_mtp hy_v4_mtp gemma4_mtp inkling_mtp glm5_next_mtp dflash ngram_gpu dspark`),
+}
+
+// mtpMethod says whether a method is an older name of "mtp".
+func mtpMethod(name string) bool { return strings.HasSuffix(name, "_mtp") }
 
 // mtpDraft is how a target's checkpoint becomes its own draft model: the model
 // types it is found by, the draft's type and architecture, and the field of
@@ -67,13 +85,17 @@ func (s *state) speculative() error {
 	text := func(key string) string { v, _ := c[key].(string); return v }
 	sp := &speculation{method: text("method"), model: text("model")}
 	sp.tokens, _ = c["num_speculative_tokens"].(int)
+	if known := speculativeMethods[s.r]; c["method"] != nil && !slices.Contains(known, sp.method) {
+		last := len(known) - 1
+		return refuse("ValidationError", "1 validation error for SpeculativeConfig\nmethod\n  Input should be '%s' or '%s' [type=literal_error, ...]", strings.Join(known[:last], "', '"), known[last])
+	}
 	if sp.method == "" {
 		sp.method = "draft_model"
 		if sp.model == "ngram" || sp.model == "[ngram]" {
 			sp.method = "ngram"
 		}
 	}
-	if slices.Contains(mtpMethods, sp.method) {
+	if mtpMethod(sp.method) {
 		s.because("VLLM-MTP-METHOD", byDefault, fmt.Sprintf("%q is an old name.", sp.method))
 		s.Set("speculative.method", "mtp")
 		s.warn("method `%s` is deprecated and replaced with mtp.", sp.method)
@@ -123,8 +145,11 @@ func (s *state) draftModel(c map[string]any) error {
 		s.draft = draft
 		if len(draft.architectures) > 0 {
 			draft.name = draft.architectures[0]
-			draft.class, _ = architectureOf(draft.name, s.r)
-			s.info("Resolved architecture: %s", draft.name)
+			var ok bool
+			if draft.class, ok = architectureOf(draft.name, s.r); !ok && !s.transformersRuns(draft) {
+				return invalid("SpeculativeConfig", "Model architectures ['%s'] are not supported for now.", strings.Join(draft.architectures, "', '"))
+			}
+			s.announceDraft(draft)
 		}
 	}
 	low := strings.ToLower(sp.model)
@@ -136,7 +161,7 @@ func (s *state) draftModel(c map[string]any) error {
 		sp.method = "eagle3"
 	case draft.modelType == "medusa" || draft.modelType == "mlp_speculator":
 		sp.method = draft.modelType
-	case slices.Contains(mtpMethods, draft.modelType):
+	case mtpMethod(draft.modelType):
 		sp.method = "mtp"
 		if sp.tokens > 1 && (s.r < v0240 || draft.modelType != "step3p5_mtp") {
 			s.warn("Enabling num_speculative_tokens > 1 will run multiple times of forward on same MTP layer,which may result in lower acceptance rate")
@@ -172,6 +197,24 @@ func (s *state) draftModel(c map[string]any) error {
 	return nil
 }
 
+// announceDraft prints what reading the draft's ModelConfig prints: it takes the
+// target's dtype.
+func (s *state) announceDraft(draft *model) {
+	s.info("Resolved architecture: %s", draft.name)
+	has, takes := draft.configDType(), strings.TrimPrefix(s.Str("model.dtype"), "torch.")
+	if has == "" {
+		has = "float32"
+	}
+	if _, level, word := castOf(has, takes); word != "" {
+		s.once(level, "%s torch.%s to torch.%s.", word, has, takes)
+	}
+	as := *s
+	as.model = draft
+	if n, err := as.deriveMaxModelLen(0, false); err == nil {
+		s.once('I', "Using max model len %d", n)
+	}
+}
+
 // draftFiles are the small files of the draft's checkpoint: those of the target
 // when it drafts for itself; nil when they are not at hand.
 func (s *state) draftFiles() *hfconfig.Model {
@@ -204,8 +247,14 @@ func (s *state) speculativeTokens() error {
 	if s.spec.tokens <= 0 {
 		return invalid("SpeculativeConfig", "num_speculative_tokens must be provided with speculative model unless the draft model config contains an n_predict parameter.")
 	}
-	if s.draft != nil {
-		return s.splits(s.draft, "SpeculativeConfig")
+	if s.draft == nil {
+		return nil
+	}
+	if err := s.splits(s.draft, "SpeculativeConfig"); err != nil {
+		return err
+	}
+	if s.r >= v0160 && s.spec.method == "draft_model" && s.draft.vocab != s.model.vocab {
+		return invalid("SpeculativeConfig", "Target and draft model should have the same vocabulary size. Target model vocab_size=%d. Draft model vocab_size=%d. Using models with different tokenizers can cause out-of-bounds errors during speculative decoding.", s.model.vocab, s.draft.vocab)
 	}
 	return nil
 }
