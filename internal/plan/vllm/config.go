@@ -386,7 +386,6 @@ func (s *state) textOnly() bool {
 
 // deepEPGraphs turns CUDA graphs off for kernels that they cannot hold.
 func (s *state) deepEPGraphs() error {
-	s.noPieces()
 	dp := s.Int("parallel.data_parallel_size")
 	if s.r >= v0160 && s.model.experts == 0 {
 		dp = 1
@@ -398,24 +397,6 @@ func (s *state) deepEPGraphs() error {
 	s.Set("compilation.cudagraph_mode", "NONE")
 	s.info("DeepEP: Disabling CUDA Graphs since DeepEP high-throughput kernels are optimized for prefill and are incompatible with CUDA Graphs. In order to use CUDA Graphs for decode-optimized workloads, use --all2all-backend with another option, such as deepep_low_latency, nixl_ep, or allgather_reducescatter.")
 	return nil
-}
-
-// noPieces gives up graphs in pieces when nothing splits the model.
-func (s *state) noPieces() {
-	ops, given := s.cc["splitting_ops"].([]any)
-	mode := s.Str("compilation.cudagraph_mode")
-	if !given || len(ops) > 0 || !hasPiecewise(mode) || !s.isCompiling() || s.Bool("compilation.use_inductor_graph_partition") || s.r < v0160 {
-		return
-	}
-	s.warn("Using piecewise cudagraph with empty splitting_ops")
-	s.because("VLLM-GRAPH-SPLITTING", byCoupling, "No operator splits the model.", "compilation.splitting_ops")
-	if mode == "PIECEWISE" {
-		s.Set("compilation.cudagraph_mode", "NONE")
-		s.warn("Piecewise compilation with empty splitting_ops does not contain piecewise cudagraph. Setting cudagraph_mode to NONE. Hint: If you are using attention backends that support cudagraph, consider manually setting cudagraph_mode to FULL or FULL_DECODE_ONLY to enable full cudagraphs.")
-		return
-	}
-	s.Set("compilation.cudagraph_mode", "FULL")
-	s.warn("Piecewise compilation with empty splitting_ops does not contain piecewise cudagraph. Setting cudagraph_mode to FULL.")
 }
 
 // cascade tells what cascade attention loses.
@@ -498,13 +479,25 @@ func (s *state) hybridManager() error {
 // of the model runner; 0.32 runs all.
 var newRunnerModels = names("Qwen3ForCausalLM DeepseekV2ForCausalLM Qwen2MoeForCausalLM GraniteMoeForCausalLM LlamaForCausalLM MistralForCausalLM")
 
+// newRunner says whether the GPU worker runs the second version of the model
+// runner.
+func (s *state) newRunner() bool {
+	if _, set := s.Env("VLLM_USE_V2_MODEL_RUNNER"); set {
+		return s.envBool("VLLM_USE_V2_MODEL_RUNNER", true)
+	}
+	return s.wantsNewRunner() && len(s.newRunnerLacks()) == 0
+}
+
+// wantsNewRunner says whether a model is run with the second version where
+// nothing is lacking.
+func (s *state) wantsNewRunner() bool {
+	isNew := func(a string) bool { return slices.Contains(newRunnerModels, a) }
+	return s.r >= v0320 || s.Str("model.runner_type") == "generate" && slices.ContainsFunc(s.model.architectures, isNew)
+}
+
 // modelRunner tells why the first version of the model runner is used.
 func (s *state) modelRunner() error {
-	if _, set := s.Env("VLLM_USE_V2_MODEL_RUNNER"); set {
-		return nil
-	}
-	isNew := func(a string) bool { return slices.Contains(newRunnerModels, a) }
-	if s.r < v0320 && (s.Str("model.runner_type") != "generate" || !slices.ContainsFunc(s.model.architectures, isNew)) {
+	if _, set := s.Env("VLLM_USE_V2_MODEL_RUNNER"); set || !s.wantsNewRunner() {
 		return nil
 	}
 	if lacks := s.newRunnerLacks(); len(lacks) > 0 {

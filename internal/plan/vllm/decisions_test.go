@@ -592,10 +592,6 @@ var decisions = []decision{
 		says: []string{"Model Runner V2 does not yet support prompt embeds, KV sharing fast prefill; using the V1 model runner instead."},
 	},
 	{
-		name: "unknown connector", version: "0.24.0", config: llama, gpu: h100, argv: `--kv-transfer-config {"kv_connector":"GiraffeConnector","kv_role":"kv_both"}`,
-		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Value error, Unsupported connector type: GiraffeConnector",
-	},
-	{
 		name: "connector without a role", version: "0.24.0", config: llama, gpu: h100, argv: `--kv-transfer-config {"kv_connector":"NixlConnector"}`,
 		refuse: "parse argument --kv-transfer-config: 1 validation error for KVTransferConfig",
 	},
@@ -613,28 +609,12 @@ var decisions = []decision{
 		refuse: "create_engine_config ValidationError: 1 validation error for SpeculativeConfig\n  Value error, Target and draft model should have the same vocabulary size. Target model vocab_size=128256.",
 	},
 	{
-		name: "balanced experts need expert parallelism", version: "0.24.0", config: deepSeek, gpu: h100, argv: "-tp 8 --enable-eplb",
-		refuse: "create_engine_config ValidationError: 1 validation error for ParallelConfig\n  Value error, enable_expert_parallel must be True to use EPLB.",
-	},
-	{
 		name: "load balanced outside", version: "0.24.0", config: llama, gpu: h100, argv: "-dp 2 --data-parallel-external-lb",
 		refuse: "create_engine_config ValueError: Non-MoE models do not support external data parallel mode.",
 	},
 	{
-		name: "removed all-to-all", version: "0.24.0", config: deepSeek, gpu: h100, argv: "-tp 8 --enable-expert-parallel --all2all-backend pplx",
-		want: map[string]any{"parallel.all2all_backend": "allgather_reducescatter"}, says: []string{"The 'pplx' all2all backend has been removed."},
-	},
-	{
-		name: "nothing splits the model", version: "0.24.0", config: llama, gpu: h100, argv: `--compilation-config {"splitting_ops":[]}`,
-		want: map[string]any{"compilation.cudagraph_mode": "FULL"}, chosen: []string{"VLLM-GRAPH-SPLITTING"},
-	},
-	{
 		name: "operators added to a list", version: "0.24.0", config: llama, gpu: h100, argv: "-cc.custom_ops+ +rms_norm,+silu_and_mul",
 		want: map[string]any{"compilation.custom_ops": []any{"+rms_norm", "+silu_and_mul", "none"}, "pass.fuse_norm_quant": true},
-	},
-	{
-		name: "partial prefills", version: "0.24.0", config: llama, gpu: h100, argv: "--max-num-partial-prefills 2",
-		refuse: "create_engine_config NotImplementedError: Concurrent Partial Prefill is not supported.",
 	},
 	{
 		name: "method that reads the checkpoint", version: "0.24.0", config: llama, gpu: h100, argv: "--quantization torchao",

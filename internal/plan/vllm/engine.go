@@ -204,17 +204,6 @@ func (s *state) executor() error {
 	backend := s.Str("parallel.distributed_executor_backend")
 	nodes := max(1, s.args.Int("nnodes"))
 	dp := s.Int("parallel.data_parallel_size")
-	if a2a := s.Str("parallel.all2all_backend"); s.r >= v0191 && (a2a == "naive" || a2a == "pplx") {
-		s.because("", byDefault, fmt.Sprintf("The backend %s was removed.", a2a))
-		s.Set("parallel.all2all_backend", "allgather_reducescatter")
-		s.warn("The '%s' all2all backend has been removed. Falling back to 'allgather_reducescatter'.", a2a)
-	}
-	if err := s.expertBalancing(); err != nil {
-		return err
-	}
-	if dcp := s.Int("parallel.decode_context_parallel_size"); s.r < v0320 && dcp > 0 && tp%dcp != 0 {
-		return invalid("ParallelConfig", "tp_size=%d must be divisible bydcp_size=%d.", tp, dcp)
-	}
 	if backend == "external_launcher" {
 		world *= dp
 		s.info("Using external launcher for distributed inference.")
@@ -288,21 +277,6 @@ func (s *state) externalBalancing() error {
 	return nil
 }
 
-// expertBalancing checks what balancing of experts needs.
-func (s *state) expertBalancing() error {
-	balanced := s.args.Bool("enable_eplb")
-	tp, dp := s.Int("parallel.tensor_parallel_size"), s.Int("parallel.data_parallel_size")
-	switch {
-	case balanced && !s.Bool("parallel.enable_expert_parallel"):
-		return invalid("ParallelConfig", "enable_expert_parallel must be True to use EPLB.")
-	case balanced && tp*dp <= 1 && s.r < v0320:
-		return invalid("ParallelConfig", "EPLB requires tensor_parallel_size or data_parallel_size to be greater than 1, but got TP=%d,DP=%d.", tp, dp)
-	case !balanced && s.args.Bool("enable_elastic_ep"):
-		return invalid("ParallelConfig", "Elastic EP is only supported with enable_eplb=True.")
-	}
-	return nil
-}
-
 // batchSizes decides how many tokens and sequences a step may hold.
 func (s *state) batchSizes() error {
 	tokens, seqs := 2048, 256
@@ -357,9 +331,6 @@ func (s *state) batchedDP() bool {
 
 // scheduler checks the sizes of a step.
 func (s *state) scheduler() error {
-	if s.r < v0320 && (s.args.Int("max_num_partial_prefills") > 1 || s.args.Int("max_long_partial_prefills") > 1) {
-		return refuse("NotImplementedError", "Concurrent Partial Prefill is not supported. We recommend to remove Concurrent Partial Prefill from your config.")
-	}
 	if err := s.withinLimits("SchedulerConfig"); err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 package vllm
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // unsupportedFlags refuses flags that the argument parser knows and the engine does
 // not implement.
@@ -39,6 +36,8 @@ func (s *state) parallelConfig() error {
 		return invalid("ParallelConfig", "EPLB requires tensor, prefill-context, or data parallelism, but got TP=%d, PCP=%d, DP=%d.", tp, pcp, dp)
 	case on && s.r < v0320 && tp*dp <= 1:
 		return invalid("ParallelConfig", "EPLB requires tensor_parallel_size or data_parallel_size to be greater than 1, but got TP=%d,DP=%d.", tp, dp)
+	case !on && s.args.Bool("enable_elastic_ep"):
+		return invalid("ParallelConfig", "Elastic EP is only supported with enable_eplb=True.")
 	case !on && redundant != 0:
 		return invalid("ParallelConfig", "num_redundant_experts is set to %d but EPLB is not enabled. Either enable EPLB or unset num_redundant_experts.", redundant)
 	}
@@ -48,7 +47,7 @@ func (s *state) parallelConfig() error {
 		if dcp != 1 && dcp != pcp && dcp != tp*pcp {
 			sizes := []int{1, pcp, tp * pcp}
 			slices.Sort(sizes)
-			return invalid("ParallelConfig", "When PCP is enabled, DCP must be disabled, span the PCP axis, or span the full TP x PCP axis. Got TP=%d, PCP=%d, DCP=%d; valid DCP sizes are %s.", tp, pcp, dcp, pyInts(slices.Compact(sizes)))
+			return invalid("ParallelConfig", "When PCP is enabled, DCP must be disabled, span the PCP axis, or span the full TP x PCP axis. Got TP=%d, PCP=%d, DCP=%d; valid DCP sizes are %s.", tp, pcp, dcp, pythonList(slices.Compact(sizes)))
 		}
 	case tp%dcp != 0:
 		by := "by"
@@ -58,16 +57,4 @@ func (s *state) parallelConfig() error {
 		return invalid("ParallelConfig", "tp_size=%d must be divisible %sdcp_size=%d.", tp, by, dcp)
 	}
 	return nil
-}
-
-// pyInts prints numbers as Python prints a list.
-func pyInts(list []int) string {
-	text := "["
-	for i, n := range list {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprint(n)
-	}
-	return text + "]"
 }

@@ -59,25 +59,11 @@ func (s *state) uncut(mode string) {
 	}
 }
 
-// secondRunner says whether the GPU worker runs vLLM's second model runner.
-func (s *state) secondRunner() bool {
-	if _, set := s.Env("VLLM_USE_V2_MODEL_RUNNER"); set {
-		return s.envBool("VLLM_USE_V2_MODEL_RUNNER", true)
-	}
-	if s.Is("parallel.distributed_executor_backend", "external_launcher") && s.Int("parallel.pipeline_parallel_size") > 1 {
-		return false
-	}
-	if s.spec == nil {
-		return true
-	}
-	return !slices.Contains(names("suffix medusa mlp_speculator custom_class"), s.spec.method) && !s.Bool("speculative.parallel_drafting")
-}
-
 // stockCompile turns CUDA graphs off around a model that plain torch.compile
 // compiles.
 func (s *state) stockCompile() error {
 	mode := s.Str("compilation.cudagraph_mode")
-	if !s.Is("compilation.mode", "STOCK_TORCH_COMPILE", 1) || mode == "NONE" || !s.secondRunner() {
+	if !s.Is("compilation.mode", "STOCK_TORCH_COMPILE", 1) || mode == "NONE" || !s.newRunner() {
 		return nil
 	}
 	s.because("", byCoupling, "Plain torch.compile makes no graphs that vLLM could replay.", "compilation.mode")
