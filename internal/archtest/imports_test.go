@@ -77,6 +77,12 @@ var layers = []layer{
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",
 	},
 	{
+		from:   []string{"internal/planner", "internal/rewrite", "internal/clean"},
+		deny:   append(own("cli/...", "report/...", "term/...", "explain/..."), "net/...", "os/exec"),
+		except: addresses,
+		why:    "a plan is made from files and the resolvers' answers; what a machine has to say is handed in",
+	},
+	{
 		from:   []string{"internal/score"},
 		deny:   append(own("cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		except: addresses,

@@ -32,7 +32,8 @@ func Fix(ctx context.Context, opt Options) ([]Fixed, error) {
 	}
 	p := &planner{opt: opt, known: map[string]found{}, base: base}
 	var out []Fixed
-	for _, cmd := range opt.Commands {
+	commands, _ := plannable(opt.Commands)
+	for _, cmd := range commands {
 		q, err := p.ask(ctx, cmd)
 		if err != nil {
 			return nil, err

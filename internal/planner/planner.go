@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"shakedown/internal/clean"
+	"shakedown/internal/command"
 	"shakedown/internal/fact"
 	"shakedown/internal/finding"
 	"shakedown/internal/hardware"
@@ -15,6 +16,7 @@ import (
 	"shakedown/internal/knowledge"
 	"shakedown/internal/knowledge/rules"
 	"shakedown/internal/launch"
+	"shakedown/internal/plan/all"
 	"shakedown/internal/rewrite"
 )
 
@@ -52,8 +54,9 @@ func Make(ctx context.Context, opt Options) ([]*Plan, error) {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
 	p := &planner{opt: opt, known: map[string]found{}, base: base}
+	commands, skipped := plannable(opt.Commands)
 	var out []*Plan
-	for i, cmd := range opt.Commands {
+	for i, cmd := range commands {
 		p.pulls = 0
 		q, err := p.ask(ctx, cmd)
 		if err != nil {
@@ -61,9 +64,28 @@ func Make(ctx context.Context, opt Options) ([]*Plan, error) {
 		}
 		pl := p.plan(q)
 		pl.number(i + 1)
+		if i == 0 {
+			pl.Launch.Notes = append(pl.Launch.Notes, skipped...)
+		}
 		out = append(out, pl)
 	}
 	return out, nil
+}
+
+// plannable leaves out launches of programs without a resolver, such as a
+// router, beside launches with one.
+func plannable(commands []command.Command) (kept []command.Command, skipped []string) {
+	for _, c := range commands {
+		if _, err := all.Find(c.Engine); err != nil {
+			skipped = append(skipped, fmt.Sprintf("%s:%d starts %s, which has no plan", c.File, c.Line, c.Engine))
+			continue
+		}
+		kept = append(kept, c)
+	}
+	if len(kept) == 0 {
+		return commands, nil // the error says so
+	}
+	return kept, skipped
 }
 
 // plan foresees one launch.
