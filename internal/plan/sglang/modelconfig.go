@@ -2,6 +2,7 @@ package sglang
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,6 +39,9 @@ func (s *state) loadConfig(m *modelConfig, model *hfconfig.Model) error {
 	if model.Config.Text("model_type") == "deepseek_v32" && m.modelType == "deepseek_v3" {
 		m.hf["architectures"] = []any{"DeepseekV3ForCausalLM"}
 	}
+	if m.modelType == "olmo3" && s.registers("olmo3") {
+		s.olmo3(m)
+	}
 	m.text, m.apart = s.textConfig(m)
 	if !s.registers(m.modelType) { // get_config reads those a second time
 		for k, v := range m.text {
@@ -54,6 +58,22 @@ func (s *state) loadConfig(m *modelConfig, model *hfconfig.Model) error {
 		m.arch = m.archs[0]
 	}
 	return nil
+}
+
+// olmo3 renames the architecture to that of the class which runs it
+// (sglang/srt/configs/olmo3.py, 0.5.6).
+func (s *state) olmo3(m *modelConfig) {
+	archs := m.hf.Strings("architectures")
+	if len(archs) > 0 && !slices.Contains(archs, "Olmo3ForCausalLM") {
+		return
+	}
+	renamed := []any{}
+	for _, a := range archs {
+		if a != "Olmo3ForCausalLM" {
+			renamed = append(renamed, a)
+		}
+	}
+	m.hf["architectures"] = append(renamed, "Olmo2ForCausalLM")
 }
 
 const unknownType = "The checkpoint you are trying to load has model type `%s` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date."
