@@ -154,7 +154,7 @@ func (d decision) launch(t *testing.T) plan.Case {
 }
 
 func TestDecisions(t *testing.T) {
-	for _, d := range slices.Concat(decisions, olderDecisions) {
+	for _, d := range slices.Concat(decisions, olderDecisions, laterDecisions) {
 		t.Run(d.version+" "+d.name, func(t *testing.T) {
 			r := Resolve(d.launch(t))
 			if d.refuse != "" || r.Refusal != nil {

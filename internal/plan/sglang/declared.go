@@ -51,7 +51,9 @@ func (s *state) declare(m *modelConfig) error {
 	case s.deepseekFamily(arch):
 		return s.declareDeepseek(m)
 	case arch == "MiMoV2ForCausalLM" || arch == "MiMoV2FlashForCausalLM":
-		if s.since(r0518) && s.gpu.sm100() && s.Is("moe_runner_backend", "auto") && m.quantMethod() == "fp8" {
+		if s.since(r0523) {
+			s.mimo(m)
+		} else if s.since(r0518) && s.gpu.sm100() && s.Is("moe_runner_backend", "auto") && m.quantMethod() == "fp8" {
 			s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs FP8 experts with flashinfer_trtllm")
 			s.Set("moe_runner_backend", "flashinfer_trtllm")
 			s.info("MiMoV2 FP8 on SM100: moe_runner_backend=flashinfer_trtllm.")
@@ -70,8 +72,23 @@ func (s *state) declare(m *modelConfig) error {
 		}
 	case slices.Contains(strings.Fields("Gemma2ForCausalLM Gemma3ForCausalLM Gemma3ForConditionalGeneration Gemma3nForCausalLM Gemma3nForConditionalGeneration"), arch):
 		s.fullSWA("Disable hybrid SWA memory for %s as it is not yet supported.", arch)
-	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM") && m.hf.Has("sliding_window_pattern"):
+	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM" || arch == "ExaoneMoeForCausalLM" && s.since(r0523)) && m.hf.Has("sliding_window_pattern"):
 		s.fullSWA("Disabling hybrid SWA memory for %s as it is not yet supported.", arch)
+		if s.since(r0523) && s.Nil("attention_backend") {
+			s.olmoAttention()
+		}
+	case s.since(r0523) && (arch == "Cohere2VisionForConditionalGeneration" || arch == "Cohere2MoeForCausalLM"):
+		s.commandA(m)
+	case s.since(r0523) && arch == "EmbeddingGemma2Model":
+		s.because("SGL-ATTN-ARCH-001", byModel, "the encoder attends in both directions")
+		s.Set("disable_radix_cache", true)
+		if s.Nil("attention_backend") {
+			s.Set("attention_backend", "triton")
+			s.info("Use triton as default attention backend for EmbeddingGemma2Model")
+		}
+	case s.since(r0518) && arch == "InternS2MobiusForConditionalGeneration" && s.Is("moe_runner_backend", "auto"):
+		s.because("SGL-MOE-RUNNER-001", byModel, "so many experts are known to run with triton_kernel only")
+		s.Set("moe_runner_backend", "triton_kernel")
 	case arch == "GptOssForCausalLM":
 		s.declareGptOss(m)
 	case arch == "Llama4ForConditionalGeneration" || arch == "Llama4ForCausalLM":
@@ -80,7 +97,7 @@ func (s *state) declare(m *modelConfig) error {
 		s.declareGemma4(m)
 	case arch == "MossVLForConditionalGeneration":
 		return s.mossVL()
-	case slices.Contains(strings.Fields("MiniCPMV4_6ForConditionalGeneration FalconH1ForCausalLM JetNemotronForCausalLM JetVLMForConditionalGeneration"), arch):
+	case slices.Contains(strings.Fields("MiniCPMV4_6ForConditionalGeneration MiniCPMV4_7ForConditionalGeneration FalconH1ForCausalLM JetNemotronForCausalLM JetVLMForConditionalGeneration"), arch):
 		s.hybridAttention("triton")
 	case arch == "GraniteMoeHybridForCausalLM" && slices.Contains(m.hf.Strings("layer_types"), "mamba"), arch == "Lfm2ForCausalLM":
 		s.hybridAttention("flashinfer")
@@ -92,8 +109,12 @@ func (s *state) declare(m *modelConfig) error {
 		s.declareQwenHybrid(m)
 		s.qwenMoE(m)
 	case arch == "Qwen3MoeForCausalLM" || arch == "Qwen3VLMoeForConditionalGeneration":
+		if arch == "Qwen3VLMoeForConditionalGeneration" {
+			s.hopperVL(m)
+		}
 		s.qwenMoE(m)
 	case arch == "Qwen3VLForConditionalGeneration":
+		s.hopperVL(m)
 		if s.gpu.hip && s.envSwitch("SGLANG_USE_AITER_UNIFIED_ATTN", false) && s.Nil("page_size") {
 			s.because("SGL-PAGE-AITER", byEnvironment, "aiter's unified attention has pages of 16 tokens")
 			s.Set("page_size", 16)
@@ -463,7 +484,7 @@ func (s *state) checkDeclared(m *modelConfig) error {
 		if !slices.Contains(accepted, prefill) || !slices.Contains(accepted, decode) {
 			return assertion("Gemma4 only supports %s attention backend, got prefill=%s, decode=%s", names, pyNone(prefill), pyNone(decode))
 		}
-	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM") && m.hf.Has("sliding_window_pattern"):
+	case (arch == "Exaone4ForCausalLM" || arch == "ExaoneMoEForCausalLM" || arch == "ExaoneMoeForCausalLM" && s.since(r0523)) && m.hf.Has("sliding_window_pattern"):
 		accepted := []string{"fa3", "triton", "trtllm_mha"}
 		if !slices.Contains(accepted, backend) {
 			return assertion("One of the attention backends in %s is required for %s, but got %s", pyList(accepted), arch, pyNone(backend))

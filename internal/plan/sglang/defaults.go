@@ -290,7 +290,9 @@ func (s *state) featureTransport() error {
 		return valueError("--mm-feature-transport=cuda_vmm does not support pipeline parallelism.")
 	}
 	s.Set("mm_feature_transport", asked)
-	s.Set("keep_mm_feature_on_device", false)
+	if s.Known("keep_mm_feature_on_device") {
+		s.Set("keep_mm_feature_on_device", false)
+	}
 	s.SetEnv("SGLANG_USE_CUDA_IPC_TRANSPORT", map[bool]string{true: "1", false: "0"}[asked == "cuda_ipc"])
 	return nil
 }

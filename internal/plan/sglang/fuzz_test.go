@@ -14,7 +14,7 @@ import (
 // options (divided by newlines) and environment: each has an answer, the same
 // one every time.
 func FuzzResolve(f *testing.F) {
-	for i, d := range slices.Concat(decisions, olderDecisions) {
+	for i, d := range slices.Concat(decisions, olderDecisions, laterDecisions) {
 		env := ""
 		for k, v := range d.env {
 			env += k + "=" + v + "\n"

@@ -31,11 +31,104 @@ func (s *state) prefillInterval() error {
 		return valueError("--prefill-decode-interval-min-bs must be non-negative.")
 	case s.Bool("enable_response_store") && !s.Is("disaggregation_mode", "null"):
 		return valueError("--enable-response-store is not supported with --disaggregation-mode=prefill or decode; response storage must remain disabled in PD mode.")
-	case s.Nil("prefill_decode_interval"):
+	}
+	return nil
+}
+
+// noPrefillInterval is the default where the model declares none.
+func (s *state) noPrefillInterval() error {
+	if s.Nil("prefill_decode_interval") {
 		s.because("", byDefault, "no decode steps are forced between prefills")
 		s.Set("prefill_decode_interval", 0)
 	}
 	return nil
+}
+
+// largeHopperVL says whether this is Qwen3-VL on a large Hopper GPU, for which
+// the release brings measured settings (model_overrides/qwen3_vl.py).
+func (s *state) largeHopperVL(m *modelConfig) bool {
+	return s.since(r0523) && s.gpu.sm90() && s.gpu.memoryMiB >= 60<<10 && m.multimodal && (m.modelType == "qwen3_vl" || m.modelType == "qwen3_vl_moe")
+}
+
+func (s *state) hopperVL(m *modelConfig) {
+	if !s.largeHopperVL(m) {
+		return
+	}
+	s.because("SGL-MM-HOPPER", byHardware, "settings measured for Qwen3-VL on large Hopper GPUs")
+	if _, set := s.Env("SGLANG_VLM_CACHE_SIZE_MB"); !set {
+		s.SetEnv("SGLANG_VLM_CACHE_SIZE_MB", "0")
+	}
+	var said []string
+	update := func(name string, value any) {
+		s.Set(name, value)
+		said = append(said, "'"+name+"': "+pyRepr(value))
+	}
+	if s.Nil("mm_preprocess_cache_size_mb") {
+		update("mm_preprocess_cache_size_mb", 0)
+	}
+	keeps := s.Int("mm_preprocess_cache_size_mb") > 0 || s.envInt("SGLANG_VLM_CACHE_SIZE_MB", 0) > 0
+	if s.Nil("mm_feature_transport") && s.Int("nnodes") == 1 && !keeps {
+		update("mm_feature_transport", "cuda_ipc")
+	}
+	if _, set := s.Env("SGLANG_MM_FEATURE_CACHE_MB"); !set && s.Int("max_running_requests") >= 400 && !keeps && s.Is("mm_feature_transport", "cuda_ipc") {
+		s.SetEnv("SGLANG_MM_FEATURE_CACHE_MB", "3072")
+	}
+	if s.Is("radix_eviction_policy", "lru") && !s.Asked("radix_eviction_policy") {
+		update("radix_eviction_policy", "priority")
+	}
+	if s.Nil("prefill_decode_interval") {
+		update("prefill_decode_interval", 22)
+	}
+	if s.Nil("attention_backend") && s.Nil("decode_attention_backend") {
+		update("decode_attention_backend", "flashinfer")
+	}
+	if len(said) > 0 {
+		s.info("Applying profiled %s serving defaults on a large Hopper GPU: {%s}", m.modelType, strings.Join(said, ", "))
+	}
+}
+
+// mimo chooses backends of MiMo V2 on newer GPUs.
+func (s *state) mimo(m *modelConfig) {
+	if s.gpu.sm100() && s.attentionUnset() {
+		s.because("SGL-ATTN-ARCH-001", byHardware, "SM100 runs keys and values of unlike width with fa4")
+		s.Set("attention_backend", "fa4")
+		s.info("MiMoV2 on SM100: attention_backend=fa4.")
+	}
+	if !s.Is("moe_runner_backend", "auto") || m.quantMethod() != "fp8" {
+		return
+	}
+	q := m.hf.Obj("quantization_config")
+	fp4 := strings.EqualFold(q.Text("store_dtype"), "mxfp4") || q.Text("routed_experts_quant_method") == "mxfp4"
+	s.because("SGL-MOE-RUNNER-001", byHardware, "kernels of this GPU for the experts' format")
+	switch {
+	case s.gpu.sm100() && s.Is("moe_a2a_backend", "none") && fp4:
+		s.Set("moe_runner_backend", "flashinfer_mxfp4")
+		s.info("MiMoV2 on SM100: moe_runner_backend=flashinfer_mxfp4.")
+	case s.gpu.sm100() && s.Is("moe_a2a_backend", "none"):
+		s.Set("moe_runner_backend", "flashinfer_trtllm")
+		s.info("MiMoV2 on SM100: moe_runner_backend=flashinfer_trtllm.")
+	case s.gpu.sm90() && fp4:
+		s.Set("moe_runner_backend", "marlin")
+		s.info("MiMoV2 on SM90: moe_runner_backend=marlin.")
+	}
+}
+
+// commandA runs the experts of Command A with flashinfer's kernels on SM100.
+func (s *state) commandA(m *modelConfig) {
+	if !s.gpu.sm100() || !s.Is("moe_runner_backend", "auto") {
+		return
+	}
+	packed := strings.Contains(m.hf.Obj("quantization_config").Text("format"), "nvfp4")
+	for _, g := range m.hf.Obj("quantization_config").Obj("config_groups") {
+		group, _ := g.(attrs)
+		packed = packed || strings.Contains(group.Text("format"), "nvfp4")
+	}
+	if m.quantization != "" && !packed {
+		return
+	}
+	s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs these experts with flashinfer_trtllm")
+	s.Set("moe_runner_backend", "flashinfer_trtllm")
+	s.info("Command-A-Plus on SM10X: moe_runner_backend=flashinfer_trtllm (trtllm-gen fused MoE).")
 }
 
 // Architectures whose layers end in another reduction than the usual one.

@@ -64,6 +64,11 @@ func (s *state) gpuMemory() error {
 		}
 		s.Set(graph, n)
 	}
+	if s.since(r0523) {
+		if err := s.graphsToLimit(); err != nil {
+			return err
+		}
+	}
 	if err := s.graphSizes(); err != nil {
 		return err
 	}
@@ -78,6 +83,23 @@ func (s *state) gpuMemory() error {
 		s.warn("Symmetric memory is enabled, setting symmetric memory prealloc size to 4GB as default." +
 			"Use environment variable SGLANG_SYMM_MEM_PREALLOC_GB_SIZE to change the prealloc size.")
 	}
+	return nil
+}
+
+// graphsToLimit lets graphs of Qwen3-VL on large Hopper GPUs go to the limit of
+// running requests.
+func (s *state) graphsToLimit() error {
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	most, limit := s.graphMax("decode"), s.Int("max_running_requests")
+	if s.Nil("max_running_requests") || limit > 512 || s.Int(most) >= limit || s.locked[most] || s.locked[s.graphList("decode")] || !s.largeHopperVL(m) {
+		return nil
+	}
+	s.because("SGL-MM-HOPPER", byHardware, "every running request fits into a graph", "max_running_requests")
+	s.info("Expanding multimodal decode CUDA graph max_bs from %d to max_running_requests=%d.", s.Int(most), limit)
+	s.Set(most, limit)
 	return nil
 }
 

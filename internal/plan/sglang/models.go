@@ -428,7 +428,16 @@ func (s *state) qwenMoE(m *modelConfig) {
 		return
 	}
 	s.adoptQuantization(m.quantMethod())
-	if s.Is("quantization", "fp8", "modelopt_fp4", nil) && (s.since(r0508) || !s.Nil("quantization")) && s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") {
+	mixed := s.since(r0523) && s.Is("quantization", "modelopt_mixed")
+	if mixed && halfExperts(m) {
+		if s.Is("moe_runner_backend", "auto") {
+			s.because("SGL-MOE-RUNNER-001", byCheckpoint, "the experts have FP4 weights and 16-bit activations")
+			s.Set("moe_runner_backend", "marlin")
+			s.info("Use marlin as MoE runner backend for %s with W4A16_NVFP4 MoE layers", m.arch)
+		}
+		return
+	}
+	if (mixed || s.Is("quantization", "fp8", "modelopt_fp4", nil)) && (s.since(r0508) || !s.Nil("quantization")) && s.Is("moe_a2a_backend", "none") && s.Is("moe_runner_backend", "auto") {
 		s.because("SGL-MOE-RUNNER-001", byHardware, "SM100 runs these experts with flashinfer_trtllm", "quantization")
 		s.Set("moe_runner_backend", "flashinfer_trtllm")
 		s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for %s", m.arch)

@@ -15,7 +15,10 @@ import (
 func Resolve(c plan.Case) plan.Result {
 	r := releaseOf(c.Version)
 	res := plan.Result{Version: known[r].version}
-	table, _ := flags.Lookup("sglang", c.Version)
+	table, match := flags.Lookup("sglang", c.Version)
+	if match.Fit != flags.Exact && match.Fit != flags.Build { // the flags that the steps know
+		table, _ = flags.Lookup("sglang", res.Version)
+	}
 	parsed, refusal := plan.Argparse(table, c.Argv, "--model-path")
 	if refusal != nil {
 		refusal.Step = "SGL-PARSE"

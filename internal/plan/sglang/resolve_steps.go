@@ -41,6 +41,7 @@ func postInit() []step {
 		at("SGL-GRAPH-PIECEWISE-OFF", "_handle_piecewise_cuda_graph (0.5.10)", ">=0.5.10 <0.5.15", (*state).piecewiseOff),
 		at("SGL-MEM", "_handle_gpu_memory_settings (0.5.9)", "", (*state).gpuMemory),
 		{ID: "SGL-MODEL", Versions: versions(">=0.5.15"), Source: "sglang/srt/arg_groups/overrides.py (0.5.15)", Run: (*state).modelDeclared},
+		{ID: "SGL-PREFILL-INTERVAL", Versions: versions(">=0.5.23"), Source: srcGroups + "validation_hook.py (0.5.23)", Run: (*state).noPrefillInterval},
 		at("SGL-MODEL", "_handle_model_specific_adjustments (0.5.9)", ">=0.5.6 <0.5.15", (*state).modelSpecific),
 		at("SGL-HICACHE", "_handle_hicache (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderHicache),
 		at("SGL-SAMPLING", "_handle_sampling_backend (0.5.9)", "", (*state).samplingBackend),
