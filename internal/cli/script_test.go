@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"shakedown/internal/checkpointtest"
 	"shakedown/internal/cli"
 )
 
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "weights": weights},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
@@ -52,4 +54,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// weights is the script command "weights FILE HEADER SIZE": it writes a
+// safetensors file with the text of HEADER and SIZE bytes of data, 1, 2, 3 ...
+func weights(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: weights FILE HEADER SIZE")
+	}
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i + 1)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), checkpointtest.Raw(strings.TrimSpace(ts.ReadFile(args[1])), data), 0o666))
 }

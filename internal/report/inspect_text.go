@@ -259,7 +259,9 @@ func (t *inspectText) room() {
 	for _, it := range m.Items {
 		t.p.row(term.Pad(it.Name, 15)+fmt.Sprintf("%8.2f GiB  ", it.Size), it.How, "", t.p.style.Dim)
 	}
-	t.p.cells(term.Pad("left", 15)+fmt.Sprintf("%8.2f GiB  ", m.Left), "", "", plainStyle)
+	if m.Left > 0 {
+		t.p.cells(term.Pad("left", 15)+fmt.Sprintf("%8.2f GiB  ", m.Left), "", "", plainStyle)
+	}
 	for _, n := range m.Notes {
 		t.p.row("", n, "", t.p.style.Dim)
 	}
