@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"shakedown/internal/hfconfig"
@@ -96,7 +97,10 @@ func (o *serveOptions) config(ctx context.Context, src *load.Source, num numeric
 	}
 	limits := serve.Limits{Context: o.context, Running: o.running, Queued: o.queued, Tokens: o.cacheTokens, Chunk: prefillChunk}
 	if limits.Context == 0 {
-		limits.Context = min(src.Files.Config.Config.IntOr("max_position_embeddings", mostContext), mostContext)
+		limits.Context = mostContext
+		if known := src.Spec.MaxLen; known > 0 {
+			limits.Context = min(known, mostContext)
+		}
 	}
 	if limits.Tokens == 0 {
 		limits.Tokens = 4 * limits.Context
@@ -119,14 +123,14 @@ func (o *serveOptions) config(ctx context.Context, src *load.Source, num numeric
 		if err != nil {
 			return nil, err
 		}
-		name = filepath.Base(path)
+		name = strings.TrimSuffix(filepath.Base(path), ".gguf")
 	}
 	return &serve.Config{
-		Model: model, Tokenizer: tok, Templates: templates, Name: name, Defaults: defaults, EOS: endTokens(src.Files.Config),
+		Model: model, Tokenizer: tok, Templates: templates, Name: name, Defaults: defaults, EOS: endTokens(src),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(o.world.Stderr, nil)), Now: time.Now,
 		APIKey: o.world.Env("SHAKEDOWN_API_KEY"), Reasoning: !o.plain, Tools: !o.plain,
 		Info: map[string]any{
-			"version": version, "model": name, "model_type": src.Files.Config.Config.Text("model_type"), "numerics": model.Num,
+			"version": version, "model": name, "model_type": src.Spec.Type, "numerics": model.Num,
 			"context": limits.Context, "max_running": limits.Running, "max_queued": limits.Queued, "cache_tokens": limits.Tokens,
 		},
 	}, nil
@@ -146,21 +150,27 @@ func samplingDefaults(g hfconfig.Object) (sample.Params, error) {
 }
 
 // endTokens are the tokens that end an answer: those of generation_config.json,
-// else of config.json.
-func endTokens(m hfconfig.Model) []int {
-	for _, o := range []hfconfig.Object{m.Generation, m.Config} {
-		if id, ok := o.Int("eos_token_id"); ok {
-			return []int{id}
-		}
-		var ids []int
-		for _, v := range o.List("eos_token_id") {
-			if id, ok := hfconfig.Int(v); ok {
-				ids = append(ids, id)
-			}
-		}
-		if ids != nil {
-			return ids
+// else of the configuration or of a GGUF file's metadata.
+func endTokens(src *load.Source) []int {
+	g := src.Files.Config.Generation
+	if id, ok := g.Int("eos_token_id"); ok {
+		return []int{id}
+	}
+	var ids []int
+	for _, v := range g.List("eos_token_id") {
+		if id, ok := hfconfig.Int(v); ok {
+			ids = append(ids, id)
 		}
 	}
-	return nil
+	if m := src.Files.Meta; m != nil && ids == nil {
+		for _, key := range []string{"eos_token_id", "eot_token_id", "eom_token_id"} {
+			if id, ok := m.Int("tokenizer.ggml." + key); ok {
+				ids = append(ids, int(id))
+			}
+		}
+	}
+	if ids == nil {
+		ids = src.Spec.EOS
+	}
+	return ids
 }
