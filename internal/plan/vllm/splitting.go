@@ -1,7 +1,5 @@
 package vllm
 
-import "slices"
-
 // splitting says what CUDA graphs are left where the compiled model is not cut
 // at its attention layers: because the user names no operator to cut at, or
 // because attention is fused with what follows it.
