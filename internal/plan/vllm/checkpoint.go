@@ -58,6 +58,9 @@ func readModel(files *hfconfig.Model, r release, mlaDisabled bool) *model {
 			break
 		}
 	}
+	if m.textType == "nemotron_h" && r >= v0191 {
+		m.experts = max(m.experts, 8) // the default of transformers' class
+	}
 	m.mla = slices.Contains(mlaTypes(r), m.textType) && m.text.Has("kv_lora_rank")
 	m.dsa = m.text.Has("index_topk")
 	m.headSize = m.deriveHeadSize(r, mlaDisabled)

@@ -48,7 +48,7 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-COMPILE-QUANT", "", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
 	step("VLLM-RUNNER-V2", ">=0.24", "vllm/config/vllm.py VllmConfig.use_v2_model_runner (0.24.0)", (*state).modelRunner),
 	step("VLLM-FUSIONS", ">=0.19", "vllm/config/compilation.py PassConfig.log_enabled_passes (0.24.0)", (*state).fusions),
-	step("VLLM-KV-CHECK", ">=0.24", "vllm/config/vllm.py VllmConfig.validate_nvfp4_kv_cache_with_mla (0.24.0)", (*state).cacheChecks),
+	step("VLLM-KV-CHECK", "", "vllm/config/vllm.py VllmConfig.validate_mamba_block_size, validate_nvfp4_kv_cache_with_mla (0.24.0)", (*state).cacheChecks),
 }
 
 func (s *state) performanceMode() error {
@@ -545,8 +545,12 @@ func (s *state) newRunnerLacks() []string {
 	return out
 }
 
-// cacheChecks refuses KV cache formats that the model's attention cannot read.
+// cacheChecks refuses KV cache formats that the model's attention cannot read,
+// and states that are kept as nothing else allows.
 func (s *state) cacheChecks() error {
+	if s.r == v0160 && s.Is("cache.mamba_cache_mode", "align") && s.Bool("scheduler.disable_chunked_mm_input") {
+		return failed("VllmConfig", "Chunked MM input is required because we need the flexibility to schedule a multiple of block_size tokens even if they are in the middle of a mm input")
+	}
 	kv := s.Str("cache.cache_dtype")
 	if (kv == "nvfp4" || s.r >= v0320 && strings.HasPrefix(kv, "nvfp4") && !strings.HasSuffix(kv, "_ds_mla")) && s.Bool("model.use_mla") {
 		hint := "'fp8' or 'auto'"

@@ -328,6 +328,22 @@ var decisions = []decision{
 		want: map[string]any{"parallel.all2all_backend": "allgather_reducescatter"}, says: []string{"The 'pplx' all2all backend has been removed."},
 	},
 	{
+		name: "states in blocks without prefix caching", version: "0.16.0", config: bert, gpu: h100, argv: "--mamba-block-size 1024",
+		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Value error, --mamba-block-size can only be set with --enable-prefix-caching",
+	},
+	{
+		name: "states in blocks and whole images", version: "0.16.0", config: gemma3, gpu: h100, argv: "--mamba-cache-mode align",
+		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Assertion failed, Chunked MM input is required",
+	},
+	{
+		name: "a draft that no release knows", version: "0.24.0", config: llama, gpu: h100, changes: `{"architectures": ["LlamaForCausalLMEagle"]}`,
+		refuse: "create_engine_config ValidationError: 1 validation error for ModelConfig\n  Value error, Model architectures ['LlamaForCausalLMEagle'] are not supported for now.",
+	},
+	{
+		name: "expert parallelism of a hybrid model", version: "0.24.0", config: nemotron, gpu: h100, argv: "--enable-expert-parallel",
+		want: map[string]any{"parallel.enable_expert_parallel": true},
+	},
+	{
 		name: "an uncut model", version: "0.24.0", config: llama, gpu: h100, argv: `--compilation-config {"splitting_ops":[]}`,
 		want: map[string]any{"compilation.cudagraph_mode": "FULL"}, chosen: []string{"VLLM-GRAPH-SPLIT"},
 		says: []string{"Using piecewise cudagraph with empty splitting_ops"},

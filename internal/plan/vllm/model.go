@@ -169,7 +169,7 @@ func (s *state) runner() error {
 		return nil
 	}
 	runner := "generate"
-	if convert := s.args.Str("convert"); convert != "auto" && convert != "none" {
+	if convert := s.args.Str("convert"); s.r >= v0240 && convert != "auto" && convert != "none" {
 		runner = "pooling"
 	} else {
 		for _, name := range s.model.architectures {

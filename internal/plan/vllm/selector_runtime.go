@@ -203,11 +203,7 @@ func (s *state) experts() error {
 // here.
 func (s *state) expertsInput() (in moeInput, ok bool) {
 	m := s.model
-	count := m.experts
-	if m.textType == "nemotron_h" && s.r >= v0191 {
-		count = max(count, 8) // the default of transformers' class
-	}
-	if count == 0 {
+	if m.experts == 0 {
 		return in, false
 	}
 	in = moeInput{
