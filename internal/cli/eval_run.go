@@ -57,14 +57,26 @@ func runEval(ctx context.Context, o *evalOptions) error {
 			return o.promptError(err)
 		}
 		bad += msg.Bad
-		if o.words != nil {
-			msg.Text = o.words.Decode(msg.Greedy, false)
-		}
+		o.read(msg)
 		if err := out.Handle(msg); err != nil {
 			return outputError(err)
 		}
 	}
 	return finish(out, bad)
+}
+
+// read adds what ids mean, when the tokenizer was read.
+func (o *evalOptions) read(msg *finding.EvalMsg) {
+	if o.words == nil {
+		return
+	}
+	msg.Text = o.words.Decode(msg.Greedy, false)
+	msg.Words = map[string]string{}
+	for _, top := range msg.Top {
+		for _, r := range top {
+			msg.Words[strconv.Itoa(r.ID)] = o.words.Decode([]int{r.ID}, false)
+		}
+	}
 }
 
 // finish ends a stream; values that are not finite are a problem.

@@ -99,6 +99,7 @@ type EvalMsg struct {
 	Logprobs Numbers            `json:"logprobs"`           // entry t: of the prompt's token t+1
 	Greedy   []int              `json:"greedy"`             // the continuation
 	Top      [][]Ranked         `json:"top"`                // for each token of it the five likeliest
+	Words    map[string]string  `json:"words,omitempty"`    // text of the tokens of top, by id, when a tokenizer is known
 	Drafts   []int              `json:"drafts,omitempty"`   // entry t: what the MTP layer drafts for position t+2
 	Bad      int                `json:"non_finite"`         // logits that are NaN or infinite, of all positions
 	Selected map[string][][]int `json:"selected,omitempty"` // positions that each token attends to, ascending

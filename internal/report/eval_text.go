@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"shakedown/internal/finding"
+	"shakedown/internal/term"
 )
 
 // evalText writes what a model makes of prompts, each when it comes: a large
@@ -24,7 +26,8 @@ func NewEvalText(w io.Writer, opt Options) finding.Handler {
 
 func (t *evalText) Handle(m finding.Message) error {
 	if e, ok := m.(*finding.EvalMsg); ok {
-		t.eval(t.copier.message(e).(*finding.EvalMsg))
+		// Words keep their spaces, which tell tokens apart.
+		t.eval(t.copier.message(e).(*finding.EvalMsg), e.Words)
 		return t.p.flush()
 	}
 	return nil
@@ -32,8 +35,8 @@ func (t *evalText) Handle(m finding.Message) error {
 
 func (t *evalText) Close() error { return t.p.flush() }
 
-// eval writes one prompt.
-func (t *evalText) eval(e *finding.EvalMsg) {
+// eval writes one prompt; words are the texts of tokens as they are.
+func (t *evalText) eval(e *finding.EvalMsg, words map[string]string) {
 	if t.n++; t.n > 1 {
 		t.p.blank()
 	}
@@ -50,7 +53,12 @@ func (t *evalText) eval(e *finding.EvalMsg) {
 	if len(e.Top) > 0 {
 		t.p.section("NEXT")
 		for _, r := range e.Top[0] {
-			t.p.row(fmt.Sprintf("%8d  ", r.ID), figure(float64(r.Logprob)), "", plainStyle)
+			id, p := fmt.Sprintf("%8d  ", r.ID), figure(float64(r.Logprob))
+			if word, ok := words[strconv.Itoa(r.ID)]; ok {
+				t.p.row(id+term.Pad(p, 9), strconv.Quote(word), "", plainStyle)
+			} else {
+				t.p.row(id, p, "", plainStyle)
+			}
 		}
 	}
 	if len(e.Drafts) > 0 {

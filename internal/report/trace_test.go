@@ -50,7 +50,7 @@ func TestTraceSchema(t *testing.T) {
 	nan := float32(math.NaN())
 	stream := append(traceStream("hf-bf16", 3), &finding.EvalMsg{
 		Tokens: []int{1}, Logits: finding.Numbers{1, nan}, Top: [][]finding.Ranked{{{ID: 1, Logprob: nan}}},
-		Selected: map[string][][]int{"0": {{0}}}, Router: map[string][][]int{"1": {{2, 3}}}, Drafts: []int{4},
+		Selected: map[string][][]int{"0": {{0}}}, Router: map[string][][]int{"1": {{2, 3}}}, Drafts: []int{4}, Words: map[string]string{"1": "a"},
 	})
 	for _, m := range stream {
 		line, err := finding.Marshal(m)
@@ -153,14 +153,14 @@ func TestEvalText(t *testing.T) {
 	nan := float32(math.NaN())
 	replay(t, NewEvalText(&b, Options{}), []finding.Message{
 		open(),
-		&finding.EvalMsg{Prompt: 0, Numerics: "exact", Tokens: []int{7, 8, 9}, Logits: finding.Numbers{1}, Logprobs: finding.Numbers{-1, -3}, Greedy: []int{4, 5}, Top: [][]finding.Ranked{{{ID: 4, Logprob: -0.5}}}, Text: "two words"},
+		&finding.EvalMsg{Prompt: 0, Numerics: "exact", Tokens: []int{7, 8, 9}, Logits: finding.Numbers{1}, Logprobs: finding.Numbers{-1, -3}, Greedy: []int{4, 5}, Top: [][]finding.Ranked{{{ID: 4, Logprob: -0.5}}}, Text: "two words", Words: map[string]string{"4": " two"}},
 		&finding.EvalMsg{Prompt: 1, Numerics: "exact", Tokens: []int{7}, Bad: 2, Greedy: []int{0}, Top: [][]finding.Ranked{{{ID: 0, Logprob: nan}}}},
 		&finding.EndMsg{},
 	})
 	const want = `PROMPT   1  3 tokens, numerics exact
 PROBS    mean logprob -2, perplexity 7.389; least likely is token 9 at position
          2: -3
-NEXT            4  -0.5
+NEXT            4  -0.5     " two"
 GREEDY   4, 5
          two words
 
