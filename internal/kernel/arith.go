@@ -42,10 +42,14 @@ type arithmetic interface {
 	// quantize32 quantises blocks of 32 activations to Q8_0; exact gets a scale
 	// for each, not yet rounded to binary16.
 	quantize32(codes []int8, exact, x []float32)
-	// dotQ8 adds to acc[r] the products of row r of codes, 0 <= r < 4, with y,
-	// whose length is a multiple of 64. Rows of codes and scale lie segment and
-	// segment/4 apart.
-	dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32)
+	// dotQ8 adds to acc[4*t+r] the products of row r of codes, 0 <= r < 4, with n
+	// activations of each token t, n a multiple of 64. Rows of codes and scale lie
+	// segment and segment/4 apart, the activations of tokens stride, and their
+	// scales and biases stride/4.
+	dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32, n, tokens, stride int)
+	// dot4xN adds to acc[4*t+r] the products of row r of w, 0 <= r < 4, with row t
+	// of x, both n long.
+	dot4xN(acc []lanes, w []float32, stride int, x []float32, xstride, n, vectors int)
 	// addScaled adds f*x to dst, for any length.
 	addScaled(dst, x []float32, f float32)
 	// addRows adds factors[j] times the row of len(dst) values at rows[j*stride:],

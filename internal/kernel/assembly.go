@@ -12,6 +12,7 @@ type vectors struct {
 
 	dot1x1Asm     func(acc *lanes, w, x *float32, n int)
 	dot4x1Asm     func(acc *lanes, w *float32, stride int, x *float32, n int)
+	dot4xNAsm     func(acc *lanes, w *float32, stride int, x *float32, xstride, n, vectors int)
 	dot4x4Asm     func(acc *lanes, w *float32, stride int, x *float32, xstride, n int)
 	sumsAsm       func(dst *float32, acc *lanes, n int)
 	bf16DotAsm    func(acc *lanes, w *byte, stride int, x *float32, n int)
@@ -33,8 +34,9 @@ type vectors struct {
 	unpackAsm      [16]func(codes *byte, scale, low *float32, src *byte, blocks int) // by type
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
 	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
-	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0.
-	dotQ8Asm, dotQ8WideAsm func(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0, dotQ8PlainAsm
+	// for formats without an offset.
+	dotQ8Asm, dotQ8WideAsm, dotQ8PlainAsm func(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n, tokens, stride int)
 }
 
 func (v *vectors) name() string { return v.set }
@@ -54,6 +56,17 @@ func (v *vectors) dot4x1(acc []lanes, w []float32, stride int, x []float32) {
 	}
 	_, _ = acc[3], w[3*stride+len(x)-1]
 	v.dot4x1Asm(&acc[0], &w[0], 4*stride, &x[0], len(x))
+}
+
+func (v *vectors) dot4xN(acc []lanes, w []float32, stride int, x []float32, xstride, n, vectors int) {
+	if v.dot4xNAsm == nil || n == 0 || vectors == 0 {
+		for t := range vectors {
+			v.dot4x1(acc[4*t:], w, stride, x[t*xstride:][:n])
+		}
+		return
+	}
+	_, _, _ = acc[4*vectors-1], w[3*stride+n-1], x[(vectors-1)*xstride+n-1]
+	v.dot4xNAsm(&acc[0], &w[0], 4*stride, &x[0], 4*xstride, n, vectors)
 }
 
 func (v *vectors) dot4x4(acc []lanes, w []float32, stride int, x []float32, xstride, n int) {
@@ -259,15 +272,18 @@ func (v *vectors) quantize32(codes []int8, exact, x []float32) {
 	v.quantize32Asm(&codes[0], &exact[0], &x[0], n)
 }
 
-func (v *vectors) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32) {
-	n, dot := len(y), v.dotQ8Asm
-	if t == numfmt.GGUFQ8_0 {
+func (v *vectors) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32, n, tokens, stride int) {
+	dot := v.dotQ8Asm
+	switch {
+	case t == numfmt.GGUFQ8_0:
 		dot = v.dotQ8WideAsm
+	case minimums(t):
+		dot = v.dotQ8PlainAsm
 	}
-	if dot == nil || n == 0 {
-		v.scalar.dotQ8(t, acc, codes, scale, y, yscale, bias)
+	if n == 0 || tokens == 0 {
 		return
 	}
-	_, _, _, _, _ = acc[3], codes[3*segment+n-1], scale[(3*segment+n)/4-1], yscale[n/4-1], bias[n/4-1]
-	dot(&acc[0], &codes[0], &scale[0], &y[0], &yscale[0], &bias[0], n)
+	last := (tokens-1)*stride + n - 1
+	_, _, _, _, _, _ = acc[4*tokens-1], codes[3*segment+n-1], scale[(3*segment+n)/4-1], y[last], yscale[last/4], bias[last/4]
+	dot(&acc[0], &codes[0], &scale[0], &y[0], &yscale[0], &bias[0], n, tokens, stride)
 }

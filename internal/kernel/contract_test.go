@@ -74,6 +74,7 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 	}
 	compare("dot1x1", 1, func(a arithmetic, acc []lanes) { a.dot1x1(&acc[0], w[:n], x) })
 	compare("dot4x1", 4, func(a arithmetic, acc []lanes) { a.dot4x1(acc, w, stride, x[:n]) })
+	compare("dot4xN", 12, func(a arithmetic, acc []lanes) { a.dot4xN(acc, w, stride, x, stride, n, 3) })
 	compare("dot4x4", 16, func(a arithmetic, acc []lanes) { a.dot4x4(acc, w, stride, x, stride, n) })
 	compare("sums", 21, func(a arithmetic, acc []lanes) {
 		dst := make([]float32, 21)

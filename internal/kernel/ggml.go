@@ -226,12 +226,10 @@ func (m *Matrix) mulGGML(s *scratch, w blocks, q *q8, dst []float32, r0, r1, t0,
 		for r := range r1 - r0 {
 			s.unpack(w, r, m.first+r0+r, c, min(n, m.cols-c))
 		}
-		for t := range tokens {
-			at := (t0+t)*q.width + c
-			arith.dotQ8(w.t, acc[4*t:], s.codes[:], s.scale[:], q.codes[at:at+n], q.scale[at/4:], q.bias[at/4:])
-			if q.sum != nil {
-				arith.dot4x1(low[4*t:], s.min[:], segment/32, q.sum[(t0+t)*q.sumWidth()+c/32:][:segment/32])
-			}
+		at := t0*q.width + c
+		arith.dotQ8(w.t, acc, s.codes[:], s.scale[:], q.codes[at:], q.scale[at/4:], q.bias[at/4:], n, tokens, q.width)
+		if q.sum != nil {
+			arith.dot4xN(low, s.min[:], segment/32, q.sum[t0*q.sumWidth()+c/32:], q.sumWidth(), segment/32, tokens)
 		}
 	}
 	sums, lowSums := s.sums[:4*tokens], s.sums[4*tokenBlock:][:4*tokens]
@@ -352,15 +350,18 @@ func unpackBlock(t numfmt.GGUF, codes []byte, scale, low []float32, b []byte) {
 	}
 }
 
-func (scalar) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32) {
-	for r := range 4 {
-		w, d := codes[r*segment:], scale[r*segment/4:]
-		for k := 0; k < len(y); k += 4 {
-			sum := bias[k/4]
-			for i := k; i < k+4; i++ {
-				sum += int32(w[i]) * int32(y[i])
+func (scalar) dotQ8(_ numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32, n, tokens, stride int) {
+	for t := range tokens {
+		y, yscale, bias := y[t*stride:][:n], yscale[t*stride/4:], bias[t*stride/4:]
+		for r := range 4 {
+			w, d := codes[r*segment:], scale[r*segment/4:]
+			for k := 0; k < n; k += 4 {
+				sum := bias[k/4]
+				for i := k; i < k+4; i++ {
+					sum += int32(w[i]) * int32(y[i])
+				}
+				acc[4*t+r][k%64/4] += float32(float32(d[k/4]*yscale[k/4]) * float32(sum))
 			}
-			acc[r][k%64/4] += float32(float32(d[k/4]*yscale[k/4]) * float32(sum))
 		}
 	}
 }

@@ -143,17 +143,18 @@ func checkBlocks(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.Ran
 		for row := range 4 {
 			ref.unpack(kind, want.codes[row*segment:], want.scale[row*segment/4:], want.min[row*segment/32:], src[row%blocks*size:], 1)
 		}
-		width := 64 * (1 + r.IntN(8))
-		y := make([]int8, width)
-		bias := make([]int32, width/4)
+		width, tokens := 64*(1+r.IntN(8)), 1+r.IntN(4)
+		stride := width + 64*r.IntN(2)
+		y := make([]int8, tokens*stride)
+		bias := make([]int32, tokens*stride/4)
 		for i := range y {
 			y[i] = int8(r.IntN(255) - 127)
 			bias[i/4] -= int32(offsets[kind]) * int32(y[i])
 		}
-		start, yscale := floats(r, 64), floats(r, width/4)
+		start, yscale := floats(r, 64*tokens), floats(r, tokens*stride/4)
 		gotAcc, wantAcc := lanesOf(start), lanesOf(start)
-		a.dotQ8(kind, gotAcc, want.codes[:], want.scale[:], y, yscale, bias)
-		ref.dotQ8(kind, wantAcc, want.codes[:], want.scale[:], y, yscale, bias)
+		a.dotQ8(kind, gotAcc, want.codes[:], want.scale[:], y, yscale, bias, width, tokens, stride)
+		ref.dotQ8(kind, wantAcc, want.codes[:], want.scale[:], y, yscale, bias, width, tokens, stride)
 		wantSame(t, kind.String()+" products", flat(gotAcc), flat(wantAcc))
 	}
 	blocks := 1 + r.IntN(5)

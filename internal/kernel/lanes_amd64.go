@@ -17,6 +17,11 @@ func dot4x4AVX512(acc *lanes, w *float32, stride int, x *float32, xstride int, n
 //go:noescape
 func dot1x1AVX512(acc *lanes, w *float32, x *float32, n int)
 
+// dot4xNAVX512 is dot4x1 for several vectors, xstride bytes apart, with four lanes each.
+//
+//go:noescape
+func dot4xNAVX512(acc *lanes, w *float32, stride int, x *float32, xstride int, n int, vectors int)
+
 // sumsAVX512 folds n sets of lanes in the fixed order, n >= 1.
 //
 //go:noescape
@@ -81,6 +86,11 @@ func dot4x4AVX2(acc *lanes, w *float32, stride int, x *float32, xstride int, n i
 //
 //go:noescape
 func dot1x1AVX2(acc *lanes, w *float32, x *float32, n int)
+
+// dot4xNAVX2 is dot4x1 for several vectors, xstride bytes apart, with four lanes each.
+//
+//go:noescape
+func dot4xNAVX2(acc *lanes, w *float32, stride int, x *float32, xstride int, n int, vectors int)
 
 // sumsAVX2 folds n sets of lanes in the fixed order, n >= 1.
 //
@@ -242,20 +252,25 @@ func codesDecodeAVX512(dst *float32, codes *byte, scale *float32, low *float32, 
 //go:noescape
 func codesDecodeAVX2(dst *float32, codes *byte, scale *float32, low *float32, n int, offset float32)
 
-// dotQ8VNNI adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each.
+// dotQ8VNNI adds the products of four rows of unpacked codes with the activations of tokens, n columns each, a multiple of 64, to four lanes per token.
 //
 //go:noescape
-func dotQ8VNNI(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+func dotQ8VNNI(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)
+
+// dotQ8PlainVNNI is dotQ8VNNI where all biases are zero.
+//
+//go:noescape
+func dotQ8PlainVNNI(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)
 
 // dotQ8AVX2 is dotQ8VNNI without its instruction, for codes below 64.
 //
 //go:noescape
-func dotQ8AVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+func dotQ8AVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)
 
 // dotQ8SignedAVX2 is dotQ8VNNI without its instruction, for any codes, less 128, and bias is not read.
 //
 //go:noescape
-func dotQ8SignedAVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+func dotQ8SignedAVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)
 
 // quantize32AVX2 quantises blocks of 32 activations.
 //

@@ -72,12 +72,12 @@ func addScaledNEON(dst *float32, x *float32, n int, factor float32)
 //go:noescape
 func codesDecodeNEON(dst *float32, codes *byte, scale *float32, low *float32, n int, offset float32)
 
-// dotQ8NEON adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each, for codes below 128.
+// dotQ8NEON adds the products of four rows of unpacked codes with the activations of tokens, n columns each, a multiple of 64, to four lanes per token, for codes below 128.
 //
 //go:noescape
-func dotQ8NEON(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+func dotQ8NEON(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)
 
-// dotQ8SignedNEON adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each, for any codes, less 128, and bias is not read.
+// dotQ8SignedNEON adds the products of four rows of unpacked codes with the activations of tokens, n columns each, a multiple of 64, to four lanes per token, for any codes, less 128, and bias is not read.
 //
 //go:noescape
-func dotQ8SignedNEON(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int)
+func dotQ8SignedNEON(acc *lanes, codes *byte, scale *float32, y *int8, yscale *float32, bias *int32, n int, tokens int, stride int)

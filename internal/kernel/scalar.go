@@ -45,6 +45,12 @@ func (scalar) dot4x1(acc []lanes, w []float32, stride int, x []float32) {
 	}
 }
 
+func (s scalar) dot4xN(acc []lanes, w []float32, stride int, x []float32, xstride, n, vectors int) {
+	for t := range vectors {
+		s.dot4x1(acc[4*t:], w, stride, x[t*xstride:][:n])
+	}
+}
+
 func (scalar) dot4x4(acc []lanes, w []float32, stride int, x []float32, xstride, n int) {
 	for r := range 4 {
 		for t := range 4 {

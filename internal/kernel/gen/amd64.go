@@ -12,6 +12,7 @@ func amd64(u *unit) {
 		v.dot4x1(u)
 		v.dot4x4(u)
 		v.dot1x1(u)
+		v.dot4xN(u)
 		v.sums(u)
 		v.dot16(u, "bf16", "weights are BF16", func(f *function, from, to string) {
 			f.p("VPMOVZXWD %s, %s", from, to)
@@ -105,6 +106,47 @@ func (v vec) dot4x1(u *unit) {
 	v.end(f)
 }
 
+// dot4xN is dot4x1 for many vectors that are short.
+func (v vec) dot4xN(u *unit) {
+	f := u.function("dot4xN"+v.name, "is dot4x1 for several vectors, xstride bytes apart, with four lanes each.",
+		"acc *lanes", "w *float32", "stride int", "x *float32", "xstride int", "n int", "vectors int")
+	f.p("MOVQ %s, DI", f.arg("acc"))
+	rows := rows4(f, "w", "stride")
+	f.p("MOVQ %s, BX", f.arg("x"))
+	f.p("MOVQ %s, DX", f.arg("xstride"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("MOVQ %s, R11", f.arg("vectors"))
+	f.p("SHLQ $2, CX")
+	n := v.parts()
+	vector := f.label()
+	f.p("XORQ AX, AX")
+	for i := range 4 * n {
+		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
+	}
+	loop := f.label()
+	for part := range n {
+		f.p("VMOVUPS %d(BX)(AX*1), %s", v.bytes()*part, v.r(4*n+part))
+	}
+	for r, row := range rows {
+		for part := range n {
+			t := v.r(5*n + (r*n+part)%4)
+			f.p("VMULPS %d(%s)(AX*1), %s, %s", v.bytes()*part, row, v.r(4*n+part), t)
+			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
+		}
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	for i := range 4 * n {
+		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
+	}
+	f.p("ADDQ DX, BX")
+	f.p("ADDQ $256, DI")
+	f.p("DECQ R11")
+	f.p("JNZ %s", vector)
+	v.end(f)
+}
+
 func (v vec) dot1x1(u *unit) {
 	f := u.function("dot1x1"+v.name, "adds the products of w and x to the lanes; n is a multiple of 16.", "acc *lanes", "w *float32", "x *float32", "n int")
 	f.p("MOVQ %s, DI", f.arg("acc"))
@@ -149,14 +191,14 @@ func (v vec) dot4x4(u *unit) {
 	group := 4 / v.parts()
 	for first := 0; first < 4; first += group {
 		for part := range v.parts() {
-			v.dot4xN(f, rows, tokens[first:first+group], first, part)
+			v.dot4xSome(f, rows, tokens[first:first+group], first, part)
 		}
 	}
 	v.end(f)
 }
 
-// dot4xN is the loop of dot4x4 over some tokens and one part of the lanes.
-func (v vec) dot4xN(f *function, rows, tokens []string, first, part int) {
+// dot4xSome is the loop of dot4x4 over some tokens and one part of the lanes.
+func (v vec) dot4xSome(f *function, rows, tokens []string, first, part int) {
 	k := len(tokens)
 	at := func(r, t int) int { return 64*(4*r+first+t) + v.bytes()*part }
 	for r := range rows {

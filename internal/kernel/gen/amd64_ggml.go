@@ -33,7 +33,8 @@ func ggml(u *unit) {
 	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
 		v.codesDecode(u)
 	}
-	dotQ8VNNI(u)
+	dotQ8VNNI(u, "dotQ8VNNI", "adds the products of four rows of unpacked codes with the activations of tokens, n columns each, a multiple of 64, to four lanes per token.", true)
+	dotQ8VNNI(u, "dotQ8PlainVNNI", "is dotQ8VNNI where all biases are zero.", false)
 	dotQ8AVX2(u, "dotQ8AVX2", "codes below 64", false)
 	dotQ8AVX2(u, "dotQ8SignedAVX2", "any codes, less 128, and bias is not read", true)
 	quantize32(u)
@@ -294,30 +295,51 @@ func (v vec) codesDecode(u *unit) {
 }
 
 // dotArgs loads the arguments of a dotQ8: DI lanes, SI codes, DX scales, R8 to R10
-// activations, their scales and biases, CX columns.
+// activations, their scales and biases, CX columns, R11 tokens, R12 bytes from
+// token to token.
 func dotArgs(f *function) {
-	for _, a := range [][2]string{{"acc", "DI"}, {"codes", "SI"}, {"scale", "DX"}, {"y", "R8"}, {"yscale", "R9"}, {"bias", "R10"}, {"n", "CX"}} {
+	for _, a := range [][2]string{{"acc", "DI"}, {"codes", "SI"}, {"scale", "DX"}, {"y", "R8"}, {"yscale", "R9"}, {"bias", "R10"}, {"n", "CX"}, {"tokens", "R11"}, {"stride", "R12"}} {
 		f.p("MOVQ %s, %s", f.arg(a[0]), a[1])
 	}
-	f.p("XORQ AX, AX")
 }
 
-var dotParams = []string{"acc *lanes", "codes *byte", "scale *float32", "y *int8", "yscale *float32", "bias *int32", "n int"}
+// nextToken goes on to the next token of a dotQ8, if there is one.
+func nextToken(f *function, loop string) {
+	for _, r := range []string{"R8", "R9", "R10"} {
+		f.p("ADDQ R12, %s", r)
+	}
+	f.p("ADDQ $256, DI")
+	f.p("DECQ R11")
+	f.p("JNZ %s", loop)
+	f.p("VZEROUPPER")
+	f.p("RET")
+}
 
-func dotQ8VNNI(u *unit) {
-	f := u.function("dotQ8VNNI", "adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each.", dotParams...)
+var dotParams = []string{"acc *lanes", "codes *byte", "scale *float32", "y *int8", "yscale *float32", "bias *int32", "n int", "tokens int", "stride int"}
+
+// dotQ8VNNI has a form without bias, for formats whose codes need no offset.
+func dotQ8VNNI(u *unit, name, doc string, biased bool) {
+	f := u.function(name, doc, dotParams...)
 	dotArgs(f)
+	token := f.label()
+	f.p("XORQ AX, AX")
 	for r := range 4 {
 		f.p("VMOVUPS %d(DI), Z%d", 64*r, r)
 	}
 	loop := f.label()
 	f.p("VMOVDQU32 (R8)(AX*1), Z4")
 	f.p("VMOVUPS (R9)(AX*1), Z5")
-	f.p("VMOVDQU32 (R10)(AX*1), Z6")
+	if biased {
+		f.p("VMOVDQU32 (R10)(AX*1), Z6")
+	}
 	for r := range 4 {
 		w, sum, scale := 8+3*r, 9+3*r, 10+3*r
 		f.p("VMOVDQU32 %d(SI)(AX*1), Z%d", segment*r, w)
-		f.p("VMOVDQA32 Z6, Z%d", sum)
+		if biased {
+			f.p("VMOVDQA32 Z6, Z%d", sum)
+		} else {
+			f.p("VPXORD Z%d, Z%d, Z%d", sum, sum, sum)
+		}
 		f.p("VPDPBUSD Z4, Z%d, Z%d", w, sum)
 		f.p("VCVTDQ2PS Z%d, Z%d", sum, sum)
 		f.p("VMULPS %d(DX)(AX*1), Z5, Z%d", segment*r, scale)
@@ -330,8 +352,7 @@ func dotQ8VNNI(u *unit) {
 	for r := range 4 {
 		f.p("VMOVUPS Z%d, %d(DI)", r, 64*r)
 	}
-	f.p("VZEROUPPER")
-	f.p("RET")
+	nextToken(f, token)
 }
 
 // dotQ8AVX2: the sums of two products fit 16 bits if codes are below 64, or if
@@ -343,6 +364,8 @@ func dotQ8AVX2(u *unit, name, doc string, signed bool) {
 	if signed {
 		f.p("VMOVDQU topBits<>(SB), Y14")
 	}
+	token := f.label()
+	f.p("XORQ AX, AX")
 	for i := range 8 {
 		f.p("VMOVUPS %d(DI), Y%d", 32*i, i)
 	}
@@ -377,8 +400,7 @@ func dotQ8AVX2(u *unit, name, doc string, signed bool) {
 	for i := range 8 {
 		f.p("VMOVUPS Y%d, %d(DI)", i, 32*i)
 	}
-	f.p("VZEROUPPER")
-	f.p("RET")
+	nextToken(f, token)
 }
 
 func quantize32(u *unit) {

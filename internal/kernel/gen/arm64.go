@@ -400,12 +400,14 @@ func neonCodesDecode(u *unit) {
 }
 
 func neonDotQ8(u *unit, name, doc string, signed bool) {
-	f := u.function(name, "adds the products of four rows of unpacked codes with n activations, a multiple of 64, to four lanes each, for "+doc+".", dotParams...)
-	load(f, "acc", "R0", "codes", "R1", "scale", "R2", "y", "R3", "yscale", "R4", "bias", "R5", "n", "R6")
-	moveLanes(f, false, "R0", 0, 16)
+	f := u.function(name, "adds the products of four rows of unpacked codes with the activations of tokens, n columns each, a multiple of 64, to four lanes per token, for "+doc+".", dotParams...)
+	load(f, "acc", "R0", "codes", "R1", "scale", "R2", "y", "R3", "yscale", "R4", "bias", "R5", "tokens", "R8", "stride", "R9")
 	if signed {
 		f.p("VMOVI $128, V31.B16")
 	}
+	token := f.label()
+	load(f, "n", "R6")
+	moveLanes(f, false, "R0", 0, 16)
 	loop := f.label()
 	for part := range 4 {
 		f.p("FMOVQ %d(R3), F16", 16*part)
@@ -439,5 +441,13 @@ func neonDotQ8(u *unit, name, doc string, signed bool) {
 	}
 	again(f, "R6", 64, loop)
 	moveLanes(f, true, "R0", 0, 16)
+	// Back to the first column, and on to the next token.
+	load(f, "codes", "R1", "scale", "R2", "n", "R6")
+	f.p("SUB R6, R9, R7")
+	for _, r := range []string{"R3", "R4", "R5"} {
+		f.p("ADD R7, %s", r)
+	}
+	f.p("ADD $256, R0")
+	again(f, "R8", 1, token)
 	f.p("RET")
 }
