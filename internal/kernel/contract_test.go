@@ -130,8 +130,11 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 	size, count := n-r.IntN(16), r.IntN(5)
 	any := floats(r, 4*stride)
 	for i := range any {
-		if r.IntN(3) == 0 {
+		switch r.IntN(12) {
+		case 0, 1, 2, 3:
 			any[i] = float32(r.NormFloat64() * 200) // where exponentials leave float32
+		case 4:
+			any[i] = float32(math.Inf(r.IntN(2)*2 - 1))
 		}
 	}
 	decoded("expShifted", func(a arithmetic, dst []float32) { a.expShifted(dst[:size], any[:size], x[0]) })

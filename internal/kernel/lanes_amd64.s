@@ -221,6 +221,23 @@ DATA expOne<>+52(SB)/4, $0x3ff00000
 DATA expOne<>+56(SB)/4, $0x00000000
 DATA expOne<>+60(SB)/4, $0x3ff00000
 GLOBL expOne<>(SB), RODATA|NOPTR, $64
+DATA expInfinity<>+0(SB)/4, $0x00000000
+DATA expInfinity<>+4(SB)/4, $0x7ff00000
+DATA expInfinity<>+8(SB)/4, $0x00000000
+DATA expInfinity<>+12(SB)/4, $0x7ff00000
+DATA expInfinity<>+16(SB)/4, $0x00000000
+DATA expInfinity<>+20(SB)/4, $0x7ff00000
+DATA expInfinity<>+24(SB)/4, $0x00000000
+DATA expInfinity<>+28(SB)/4, $0x7ff00000
+DATA expInfinity<>+32(SB)/4, $0x00000000
+DATA expInfinity<>+36(SB)/4, $0x7ff00000
+DATA expInfinity<>+40(SB)/4, $0x00000000
+DATA expInfinity<>+44(SB)/4, $0x7ff00000
+DATA expInfinity<>+48(SB)/4, $0x00000000
+DATA expInfinity<>+52(SB)/4, $0x7ff00000
+DATA expInfinity<>+56(SB)/4, $0x00000000
+DATA expInfinity<>+60(SB)/4, $0x7ff00000
+GLOBL expInfinity<>(SB), RODATA|NOPTR, $64
 DATA expIndex<>+0(SB)/4, $0x0000001f
 DATA expIndex<>+4(SB)/4, $0x00000000
 DATA expIndex<>+8(SB)/4, $0x0000001f
@@ -1989,6 +2006,7 @@ TEXT ·siluAVX512(SB), NOSPLIT, $0-24
 l1:
 	VCVTPS2PD (SI)(AX*1), Z6
 	VXORPD expSign<>(SB), Z6, Z0
+	VMOVAPD Z0, Z7
 	VMOVUPD expMost<>(SB), Z1
 	VMINPD Z0, Z1, Z0
 	VMOVUPD expLeast<>(SB), Z1
@@ -2022,6 +2040,8 @@ l1:
 	VPANDQ expNotIndex<>(SB), Z1, Z1
 	VPSLLQ $47, Z1, Z1
 	VPADDQ Z1, Z0, Z0
+	VCMPPD $30, expMost<>(SB), Z7, K1
+	VBLENDMPD expInfinity<>(SB), Z0, K1, Z0
 	VADDPD expOne<>(SB), Z0, Z0
 	VDIVPD Z0, Z6, Z0
 	VCVTPD2PS Z0, Y0
@@ -2208,6 +2228,7 @@ TEXT ·siluAVX2(SB), NOSPLIT, $0-24
 l1:
 	VCVTPS2PD (SI)(AX*1), Y6
 	VXORPD expSign<>(SB), Y6, Y0
+	VMOVAPD Y0, Y7
 	VMOVUPD expMost<>(SB), Y1
 	VMINPD Y0, Y1, Y0
 	VMOVUPD expLeast<>(SB), Y1
@@ -2238,6 +2259,8 @@ l1:
 	VPAND expNotIndex<>(SB), Y1, Y1
 	VPSLLQ $47, Y1, Y1
 	VPADDQ Y1, Y0, Y0
+	VCMPPD $30, expMost<>(SB), Y7, Y5
+	VBLENDVPD Y5, expInfinity<>(SB), Y0, Y0
 	VADDPD expOne<>(SB), Y0, Y0
 	VDIVPD Y0, Y6, Y0
 	VCVTPD2PSY Y0, X0

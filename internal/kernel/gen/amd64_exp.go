@@ -24,6 +24,7 @@ func expConstants(u *unit) {
 	} {
 		u.wide(c.name, math.Float64bits(c.value))
 	}
+	u.wide("expInfinity", math.Float64bits(math.Inf(1)))
 	u.wide("expIndex", 31)
 	u.wide("expSign", 1<<63)
 	u.wide("expSixteen", 16)
@@ -103,6 +104,21 @@ func (v vec) exp(f *function) {
 	}
 }
 
+// keep and overflow make the exponential of what is above expMost infinite, so that
+// -Inf divided by it is NaN: of finite values, the quotient is zero in float32
+// anyway.
+func (v vec) keep(f *function) { f.p("VMOVAPD %s, %s", v.r(0), v.r(7)) }
+
+func (v vec) overflow(f *function) {
+	if v.width == 16 {
+		f.p("VCMPPD $30, expMost<>(SB), Z7, K1")
+		f.p("VBLENDMPD expInfinity<>(SB), Z0, K1, Z0")
+		return
+	}
+	f.p("VCMPPD $30, expMost<>(SB), Y7, Y5")
+	f.p("VBLENDVPD Y5, expInfinity<>(SB), Y0, Y0")
+}
+
 // narrow rounds register 0 to float32 and stores it.
 func (v vec) narrow(f *function, at string) {
 	if v.width == 16 {
@@ -145,7 +161,9 @@ func (v vec) elementary(u *unit) {
 	loop = f.label()
 	f.p("VCVTPS2PD (SI)(AX*1), %s", v.r(6))
 	f.p("VXORPD expSign<>(SB), %s, %s", v.r(6), v.r(0))
+	v.keep(f)
 	v.exp(f)
+	v.overflow(f)
 	f.p("VADDPD expOne<>(SB), %s, %s", v.r(0), v.r(0))
 	f.p("VDIVPD %s, %s, %s", v.r(0), v.r(6), v.r(0))
 	v.narrow(f, "(DI)(AX*1)")
