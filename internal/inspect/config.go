@@ -90,10 +90,43 @@ func (l *layout) contradictions() []contradiction {
 			say("q_lora_rank", "an index (index_topk %d) needs q_lora_rank", l.topK)
 		}
 	}
+	l.contradictoryRope(say)
+	if l.family == "" && l.arch == "" {
+		say("model_type", "neither model_type nor architectures names the model")
+	}
+	for _, field := range []string{"dtype", "torch_dtype"} {
+		if d := f.Text(field); d != "" && !slices.Contains(dtypes, strings.TrimPrefix(d, "torch.")) {
+			say(field, "%q is no type of weights", d)
+		}
+	}
 	if n, ok := f.Int("first_k_dense_replace"); ok && l.layers > 0 && n > l.layers {
 		say("first_k_dense_replace", "%d dense layers of %d", n, l.layers)
 	}
 	return out
+}
+
+// dtypes are the types that a configuration may name.
+var dtypes = []string{"auto", "float", "half", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "fp16", "bf16", "fp32"}
+
+// contradictoryRope checks that a scaled rotation has what it is scaled by.
+// Source: transformers/modeling_rope_utils.py (5.16).
+func (l *layout) contradictoryRope(say func(field, format string, args ...any)) {
+	for _, field := range []string{"rope_scaling", "rope_parameters"} {
+		o := l.config.Obj(field)
+		kind := o.Text("rope_type")
+		if kind == "" {
+			kind = o.Text("type")
+		}
+		needs := map[string][]string{
+			"linear": {"factor"}, "dynamic": {"factor"}, "yarn": {"factor"}, "longrope": {"short_factor", "long_factor"},
+			"llama3": {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"},
+		}[kind]
+		for _, n := range needs {
+			if f, ok := o.Float(n); o[n] == nil || ok && !(f > 0) {
+				say(field, "rope type %s without a positive %s", kind, n)
+			}
+		}
+	}
 }
 
 // spellings compares fields that newer and older releases spell differently.

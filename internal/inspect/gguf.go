@@ -78,6 +78,15 @@ func (x *inspector) ggufShapes() {
 	number := func(name string) int { n, _ := meta.Int(arch + "." + name); return int(min(max(n, 0), 1<<31)) }
 	layers, hidden, inter := number("block_count"), number("embedding_length"), number("feed_forward_length")
 	heads, kv := number("attention.head_count"), number("attention.head_count_kv")
+	for _, name := range []string{"block_count", "embedding_length", "attention.head_count"} {
+		if _, ok := meta.Int(arch + "." + name); !ok && meta.Ints(arch+"."+name) == nil {
+			x.add("CKPT-CONF-004", hit{
+				subject:  finding.Subject{File: x.someFile(), Field: arch + "." + name},
+				title:    fmt.Sprintf("The metadata of the GGUF file lacks %s.%s", arch, name),
+				evidence: []finding.Evidence{says(x.someFile(), arch+"."+name, "absent")},
+			})
+		}
+	}
 	var missing []string
 	for _, name := range []string{"token_embd.weight", "output_norm.weight"} {
 		if x.c.Tensor(name) == nil && layers > 0 {

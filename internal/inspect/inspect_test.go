@@ -332,6 +332,43 @@ var breakages = []breakage{
 	}, want: "error CKPT-TOK-006", says: []string{}, also: []string{"error CKPT-TOK-002"}},
 	{name: "template of another model", model: glm, breaks: func(m *model) { m.extra["chat_template.jinja"] = "<|im_start|>{{ messages }}<|im_end|>" },
 		want: "warning CKPT-TMPL-001", says: []string{"<|im_start|>"}},
+	{name: "template whose block is not closed", model: glm, breaks: func(m *model) {
+		m.extra["chat_template.jinja"] = "{% for m in messages %}<|user|>{% if m.x %}{{ m.content }}{% endfor %}"
+	}, want: "error CKPT-TMPL-003", says: []string{"endfor without for"}},
+	{name: "template cut", model: glm, breaks: func(m *model) { m.extra["chat_template.jinja"] = "<|user|>{{ messages" },
+		want: "error CKPT-TMPL-003", says: []string{"{{"}},
+	{name: "tokenizer of another model", model: llama, breaks: func(m *model) {
+		m.config["vocab_size"] = 2048
+		m.bf16("model.embed_tokens.weight", 2048, 64)
+		m.extra["tokenizer.json"] = tokenizer(120)
+	}, want: "warning CKPT-TOK-007", says: []string{"123", "2048"}},
+	{name: "layers that the configuration does not count", model: llama, breaks: func(m *model) { m.config["num_hidden_layers"] = 1 },
+		want: "error CKPT-SHAPE-004", says: []string{"beyond the 1"}},
+	{name: "yarn without factor", model: llama, breaks: func(m *model) { m.config["rope_scaling"] = map[string]any{"type": "yarn"} },
+		want: "error CKPT-CONF-004", says: []string{"yarn"}},
+	{name: "no model type", model: llama, breaks: func(m *model) {
+		delete(m.config, "model_type")
+		delete(m.config, "architectures")
+	}, want: "error CKPT-CONF-004", says: []string{"model_type"}},
+	{name: "a type that does not exist", model: llama, breaks: func(m *model) { m.config["torch_dtype"] = "bfloat17" },
+		want: "error CKPT-CONF-004", says: []string{"bfloat17"}},
+	{name: "block size of the configuration", model: glmFP8, breaks: func(m *model) { m.quant()["weight_block_size"] = []int{64, 64} },
+		want: "error CKPT-QUANT-005", says: []string{"weight_block_size"}},
+	{name: "group size of the configuration", model: glm, breaks: func(m *model) {
+		m.config["quantization_config"] = map[string]any{
+			"quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": []string{"lm_head", "re:.*self_attn.*", "re:.*shared_experts.*", "re:.*layers.0.mlp.*"},
+			"config_groups": map[string]any{"g": map[string]any{"targets": []string{"Linear"}, "weights": map[string]any{"num_bits": 4, "type": "int", "group_size": 32, "strategy": "group"}}},
+		}
+		for _, name := range m.linear() {
+			if s := m.get(name + ".weight").Shape; strings.Contains(name, ".experts.") {
+				m.drop(name + ".weight")
+				m.bytes(name+".weight_packed", "I32", 256, s[0], s[1]/8)
+				x := m.get(name + ".weight_packed")
+				x.Data = append(x.Data, append(slices.Clone(x.Data), append(slices.Clone(x.Data), x.Data...)...)...)
+				m.bf16(name+".weight_scale", s[0], s[1]/16)
+			}
+		}
+	}, want: "error CKPT-QUANT-005", says: []string{"group_size"}},
 	{name: "three GPUs for eight heads", model: llama, breaks: func(*model) {}, ask: ask{tp: 3}, want: "warning CKPT-PAR-001", says: []string{"8 attention heads", "tp 3"}},
 	{name: "more pipeline stages than layers", model: llama, breaks: func(*model) {}, ask: ask{tp: 1, pp: 4}, want: "warning CKPT-PAR-001", says: []string{"pp 4"}},
 	{name: "experts that do not divide", model: glm, breaks: func(*model) {}, ask: ask{tp: 1, ep: 3}, want: "warning CKPT-PAR-001", says: []string{"ep 3"}},
@@ -427,6 +464,13 @@ var remarks = []struct {
 	{"no template", llama, func(*model) {}, "CKPT-TMPL-002", ""},
 	{"draft layer that the configuration does not know", glm, func(m *model) { m.glmLayer(3) }, "CKPT-MTP-003", ""},
 	{"shared layer with an index", glm, func(m *model) { m.config["indexer_types"] = []string{"full", "full", "shared"} }, "CKPT-DSA-001", "layers.2"},
+	{"weights of another type", glm, func(m *model) {
+		x := m.get("model.layers.1.self_attn.o_proj.weight")
+		x.DType = "F16"
+	}, "CKPT-SHAPE-003", "o_proj"},
+	{"layer that was copied", llama, func(m *model) {
+		copy(m.get("model.layers.1.mlp.up_proj.weight").Data, m.get("model.layers.0.mlp.up_proj.weight").Data)
+	}, "CKPT-VAL-006", "model.layers.1.mlp.up_proj.weight"},
 	{"star behind a layer's number", glmNVFP4, func(m *model) {
 		m.config["num_hidden_layers"] = 11
 		for i := 3; i < 11; i++ {

@@ -83,6 +83,7 @@ func (x *inspector) quantisation() {
 		return
 	}
 	x.otherFormat(q, storages, quantised)
+	x.otherBlocks(q, quantised)
 	x.ignoreList(q, modules)
 	x.twoFiles(q)
 	x.activationScales(q, quantised)
@@ -214,6 +215,40 @@ func (x *inspector) otherFormat(q *checkpoint.Quantisation, storages []checkpoin
 			subject: finding.Subject{File: sourceFile(q), Field: "quantization_config", Tensor: ms[0].Weight.Name}, count: len(ms),
 			title:    fmt.Sprintf("%s stored as %s, the configuration says %s", modulesAre(len(ms)), s, strings.TrimSpace(q.Method+" "+q.Algo)),
 			evidence: []finding.Evidence{where(ms[0].Weight, describeWeight(ms[0])), says(sourceFile(q), "quantization_config", describeQuantisation(q))},
+		})
+	}
+}
+
+// otherBlocks compares the block and group sizes of the configuration with the
+// scales.
+func (x *inspector) otherBlocks(q *checkpoint.Quantisation, quantised []*checkpoint.Module) {
+	group := 0
+	if len(q.Groups) == 1 {
+		group = q.Groups[0].GroupSize
+	}
+	wrong := map[string][]*checkpoint.Module{}
+	for _, m := range quantised {
+		if m.Scale == nil || !m.Scale.Known() || m.Odd != "" || m.In == 0 {
+			continue
+		}
+		switch {
+		case m.Storage == checkpoint.FP8Block && len(q.Block) == 2 && q.Block[0] > 0 && q.Block[1] > 0:
+			rows, cols := (m.Out+q.Block[0]-1)/q.Block[0], (m.In+q.Block[1]-1)/q.Block[1]
+			if len(m.Scale.Shape) == 2 && (m.Scale.Shape[0] != rows || m.Scale.Shape[1] != cols) {
+				text := fmt.Sprintf("weight_block_size %v", q.Block)
+				wrong[text] = append(wrong[text], m)
+			}
+		case group > 0 && m.BlockIn != group && (m.Storage == checkpoint.PackedInt || m.Storage == checkpoint.GPTQ || m.Storage == checkpoint.AWQ || m.Storage == checkpoint.NVFP4):
+			text := fmt.Sprintf("group_size %d", group)
+			wrong[text] = append(wrong[text], m)
+		}
+	}
+	for text, ms := range wrong {
+		m := ms[0]
+		x.add("CKPT-QUANT-005", hit{
+			subject: finding.Subject{File: m.Scale.File, Tensor: m.Scale.Name, Field: strings.Fields(text)[0]}, count: len(ms),
+			title:    fmt.Sprintf("Scales of %v for %s contradict %s", m.Scale.Shape, list(moduleNames(ms), 1), text),
+			evidence: []finding.Evidence{where(m.Scale, fmt.Sprintf("%s %v", m.Scale.DType, m.Scale.Shape)), says(sourceFile(q), strings.Fields(text)[0], text)},
 		})
 	}
 }

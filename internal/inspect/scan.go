@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"runtime"
 	"slices"
@@ -16,10 +17,12 @@ import (
 
 // scanPiece is how much is read at a time, in bytes: large enough that a disk
 // reads at full speed, small enough that the last pieces keep all cores busy.
-// blankRun is the stretch of zeros that counts as never written.
+// blankRun is the stretch of zeros that counts as never written. headBytes is what
+// two weights are compared by: noise that is equal for so long is a copy.
 const (
 	scanPiece = 4 << 20
 	blankRun  = 64 << 10
+	headBytes = 512
 	scanAhead = 8 // pieces that the disk is told of before they are read
 )
 
@@ -44,8 +47,9 @@ type tensorScan struct {
 	varies    bool
 	pattern   uint64 // the first eight bytes' worth of one element, repeated
 	seen      bool
-	blank     int64 // bytes in stretches of zeros
-	firstZero int64 // offset of the first such stretch in the tensor
+	blank     int64  // bytes in stretches of zeros
+	firstZero int64  // offset of the first such stretch in the tensor
+	head      uint64 // hash of the first bytes, 0: none
 	failed    error
 }
 
@@ -64,7 +68,7 @@ func (x *inspector) scan(ctx context.Context) error {
 		return int(min(max(a.tensor.Offset-b.tensor.Offset, -1), 1))
 	})
 	jobs, total := cut(scans)
-	r := &scanRun{scans: scans, total: total, progress: x.o.Progress}
+	r := &scanRun{scans: scans, total: total, progress: x.o.Progress, seed: maphash.MakeSeed()}
 	next := make(chan job)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -143,6 +147,7 @@ type scanRun struct {
 	scans    []*tensorScan
 	total    int64
 	progress func(done, total int64)
+	seed     maphash.Seed
 
 	mu   sync.Mutex
 	done int64
@@ -169,6 +174,9 @@ func (r *scanRun) do(j job, buf []byte) {
 			continue
 		}
 		results[i].look(part, p.from)
+		if p.from == 0 && len(part) >= headBytes {
+			results[i].head = maphash.Bytes(r.seed, part[:headBytes])
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,6 +213,9 @@ func (s *tensorScan) join(p *tensorScan) {
 		s.firstZero = p.firstZero
 	}
 	s.blank += p.blank
+	if p.head != 0 {
+		s.head = p.head
+	}
 	s.varies = s.varies || p.varies || s.seen && s.pattern != p.pattern
 	s.pattern, s.seen = p.pattern, true
 	s.nonZero = s.nonZero || p.nonZero
@@ -392,9 +403,44 @@ func (x *inspector) judgeValues(scans []*tensorScan) {
 			found["CKPT-VAL-005"] = append(found["CKPT-VAL-005"], s)
 		}
 	}
+	x.copies(scans)
 	for _, id := range []string{"CKPT-VAL-001", "CKPT-VAL-002", "CKPT-VAL-003", "CKPT-VAL-004", "CKPT-VAL-005"} {
 		x.addValues(id, found[id])
 	}
+}
+
+// copies looks for weights that begin with the same values.
+func (x *inspector) copies(scans []*tensorScan) {
+	type kind struct {
+		key  string
+		head uint64
+	}
+	first := map[kind]*tensorScan{}
+	var same []string
+	var a, b *tensorScan
+	for _, s := range scans {
+		if s.head == 0 || !s.nonZero || !s.varies || !x.matrix(s.tensor) {
+			continue
+		}
+		key, _ := split(s.tensor.Name)
+		k := kind{key, s.head}
+		if first[k] == nil {
+			first[k] = s
+			continue
+		}
+		same = append(same, s.tensor.Name)
+		if a == nil {
+			a, b = first[k], s
+		}
+	}
+	if a == nil {
+		return
+	}
+	x.add("CKPT-VAL-006", hit{
+		subject: finding.Subject{File: b.tensor.File, Tensor: b.tensor.Name}, count: len(same), sure: finding.Likely,
+		title:    fmt.Sprintf("%s with the same values as another: %s begins like %s", plural(len(same), "weight begins", "weights begin"), b.tensor.Name, a.tensor.Name),
+		evidence: []finding.Evidence{where(a.tensor, "the first "+fmt.Sprint(headBytes)+" bytes are equal"), where(b.tensor, list(same, 2))},
+	})
 }
 
 // matrix says whether equal values in a tensor are a fault: in weights of layers

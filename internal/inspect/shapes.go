@@ -37,6 +37,44 @@ func (x *inspector) shapes() {
 		x.missing(missing)
 	}
 	x.wrong(wrong)
+	x.otherTypes()
+}
+
+// plainTypes are the types of weights that are not quantised, as config.json
+// spells them.
+var plainTypes = map[checkpoint.DType]string{checkpoint.BF16: "bfloat16", checkpoint.F16: "float16", checkpoint.F32: "float32", checkpoint.F64: "float64"}
+
+// otherTypes compares the type of plain matrices with that of config.json. Small
+// tensors are often kept in float32 on purpose.
+func (x *inspector) otherTypes() {
+	said := x.l.config.Text("dtype")
+	if said == "" {
+		said = x.l.config.Text("torch_dtype")
+	}
+	said = strings.TrimPrefix(said, "torch.")
+	if said == "" || said == "auto" {
+		return
+	}
+	var other []string
+	var first *checkpoint.Tensor
+	for _, m := range x.c.Modules() {
+		w := m.Weight
+		if w == nil || !w.Known() || m.Quantised() || len(w.Shape) < 2 || plainTypes[w.DType] == "" || plainTypes[w.DType] == said || x.l.groupOf(m.Name) == "router" {
+			continue
+		}
+		other = append(other, w.Name)
+		if first == nil {
+			first = w
+		}
+	}
+	if first == nil {
+		return
+	}
+	x.add("CKPT-SHAPE-003", hit{
+		subject: finding.Subject{File: first.File, Tensor: first.Name, Field: "dtype"}, count: len(other),
+		title:    fmt.Sprintf("%s %s and config.json says %s: %s", plural(len(other), "matrix is", "matrices are"), first.DType, said, list(other, 2)),
+		evidence: []finding.Evidence{where(first, fmt.Sprintf("%s %v", first.DType, first.Shape)), says(configFile, "dtype", said)},
+	})
 }
 
 // mismatch is a tensor with another shape than promised.
@@ -206,7 +244,13 @@ func (x *inspector) draftLayers() {
 			},
 		})
 	}
-	if len(have) > 0 && l.mtp == 0 {
+	if len(have) > 0 && l.mtp == 0 && !slices.ContainsFunc(beyond, draftTensor) {
+		x.add("CKPT-SHAPE-004", hit{
+			subject: finding.Subject{File: configFile, Field: "num_hidden_layers", Tensor: beyond[0]}, count: len(have),
+			title:    fmt.Sprintf("%s beyond the %d of config.json, and none is for multi-token prediction", plural(len(have), "layer", "layers"), l.layers),
+			evidence: []finding.Evidence{says(configFile, "num_hidden_layers", fmt.Sprint(l.layers)), {Kind: "tensor", Tensor: list(beyond, 1)}},
+		})
+	} else if len(have) > 0 && l.mtp == 0 {
 		x.add("CKPT-MTP-003", hit{
 			subject: finding.Subject{File: configFile, Field: "num_hidden_layers", Tensor: beyond[0]}, count: len(have),
 			title:    fmt.Sprintf("%s beyond the %d of config.json", plural(len(have), "layer", "layers"), l.layers),
@@ -221,6 +265,17 @@ func (x *inspector) draftLayers() {
 			x.draftLayer(i)
 		}
 	}
+}
+
+// draftTensor says whether a tensor is one that only layers for multi-token
+// prediction have.
+func draftTensor(name string) bool {
+	for _, part := range []string{".eh_proj.", ".enorm.", ".hnorm.", ".shared_head."} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // draftLayer checks one layer for multi-token prediction.

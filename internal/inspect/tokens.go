@@ -32,6 +32,13 @@ func (x *inspector) tokenizer() {
 			evidence: []finding.Evidence{says(t.File, "vocab", fmt.Sprintf("largest id %d", t.MaxID)), from},
 		})
 	}
+	if t.Read && vocab >= leastVocabulary && t.Tokens < vocab/2 {
+		x.add("CKPT-TOK-007", hit{
+			subject:  finding.Subject{File: t.File, Field: "vocab"},
+			title:    fmt.Sprintf("The tokenizer has %d tokens, and the model %d rows", t.Tokens, vocab),
+			evidence: []finding.Evidence{says(t.File, "vocab", fmt.Sprintf("%d tokens", t.Tokens)), from},
+		})
+	}
 	for _, id := range t.Twice[:min(len(t.Twice), 1)] {
 		x.add("CKPT-TOK-006", hit{subject: finding.Subject{File: t.File, Field: "added_tokens"}, count: len(t.Twice), evidence: []finding.Evidence{says(t.File, "added_tokens", fmt.Sprintf("id %d stands twice", id))}})
 	}
@@ -39,6 +46,10 @@ func (x *inspector) tokenizer() {
 	x.endings(t)
 	x.template(t)
 }
+
+// leastVocabulary is the size from which a vocabulary is one of a real model:
+// tiny test models have what they need.
+const leastVocabulary = 1000
 
 // vocabulary is the number of rows of the embedding, from the tensor if it is
 // there, and what says so.
@@ -155,6 +166,13 @@ func (x *inspector) template(t *checkpoint.Tokenizer) {
 		}
 		return
 	}
+	if text := unclosed(t.Template); text != "" {
+		x.add("CKPT-TMPL-003", hit{
+			subject:  finding.Subject{File: t.TemplateFile, Field: "chat_template"},
+			title:    "The chat template is not closed: " + text,
+			evidence: []finding.Evidence{says(t.TemplateFile, "chat_template", text)},
+		})
+	}
 	if !t.Read || len(t.Added) == 0 {
 		return
 	}
@@ -171,4 +189,54 @@ func (x *inspector) template(t *checkpoint.Tokenizer) {
 			evidence: []finding.Evidence{says(t.TemplateFile, "chat_template", strings.Join(unknown[:min(len(unknown), maxEvidence)], " "))},
 		})
 	}
+}
+
+// tag is the first word of a Jinja statement.
+var tag = regexp.MustCompile(`^[-+]?\s*([a-z]+)`)
+
+// unclosed says what is left open in a Jinja template: a bracket or a block; empty
+// when nothing is. Strings inside of expressions may hold brackets, so that only
+// the opening kind is looked for outside of them.
+func unclosed(text string) string {
+	shut := map[string]string{"{{": "}}", "{%": "%}", "{#": "#}"}
+	var open []string
+	for {
+		i := strings.IndexByte(text, '{')
+		if i < 0 || i+1 >= len(text) {
+			break
+		}
+		kind := text[i : i+2]
+		text = text[i+1:]
+		if shut[kind] == "" {
+			continue
+		}
+		body, rest, ok := strings.Cut(text[1:], shut[kind])
+		if !ok {
+			return fmt.Sprintf("%q without %q", kind, shut[kind])
+		}
+		text = rest
+		word := tag.FindStringSubmatch(body)
+		if kind != "{%" || word == nil {
+			continue
+		}
+		switch w := word[1]; w {
+		case "if", "for", "macro", "filter", "call":
+			open = append(open, w)
+		case "raw":
+			_, after, ok := strings.Cut(text, "endraw")
+			if !ok {
+				return "raw without endraw"
+			}
+			_, text, _ = strings.Cut(after, "%}")
+		case "endif", "endfor", "endmacro", "endfilter", "endcall":
+			if len(open) == 0 || open[len(open)-1] != w[3:] {
+				return w + " without " + w[3:]
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return open[len(open)-1] + " without end" + open[len(open)-1]
+	}
+	return ""
 }
