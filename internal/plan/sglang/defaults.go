@@ -69,7 +69,11 @@ func (s *state) prefillDelayer() error {
 	if s.envSwitch("SGLANG_SCHEDULER_DECREASE_PREFILL_IDLE", false) {
 		s.Set("enable_prefill_delayer", true)
 	}
-	if n := s.envInt("SGLANG_PREFILL_DELAYER_MAX_DELAY_PASSES", 0); n != 0 {
+	passes := 0
+	if !s.since(r0510) {
+		passes = 30 // the variable's default, which wins over the flag
+	}
+	if n := s.envInt("SGLANG_PREFILL_DELAYER_MAX_DELAY_PASSES", passes); n != 0 {
 		s.Set("prefill_delayer_max_delay_passes", n)
 	}
 	return nil

@@ -39,9 +39,7 @@ func (s *state) loadConfig(m *modelConfig, model *hfconfig.Model) error {
 	if model.Config.Text("model_type") == "deepseek_v32" && m.modelType == "deepseek_v3" {
 		m.hf["architectures"] = []any{"DeepseekV3ForCausalLM"}
 	}
-	if m.modelType == "olmo3" && s.registers("olmo3") {
-		s.olmo3(m)
-	}
+	s.ownClass(m)
 	m.text, m.apart = s.textConfig(m)
 	if !s.registers(m.modelType) { // get_config reads those a second time
 		for k, v := range m.text {
@@ -75,6 +73,34 @@ func (s *state) olmo3(m *modelConfig) {
 	}
 	m.hf["architectures"] = append(renamed, "Olmo2ForCausalLM")
 }
+
+// ownClass is what SGLang's own configuration classes change
+// (sglang/srt/configs).
+func (s *state) ownClass(m *modelConfig) {
+	if !s.registers(m.modelType) {
+		return
+	}
+	switch m.modelType {
+	case "olmo3":
+		s.olmo3(m)
+	case "granitemoehybrid":
+		if m.hf["layer_types"] != nil {
+			return
+		}
+		layers := []any{}
+		for i := range min(m.hf.IntOr("num_hidden_layers", 0), mostLayers) {
+			if (i+1)%6 == 0 {
+				layers = append(layers, "attention")
+			} else {
+				layers = append(layers, "mamba")
+			}
+		}
+		m.hf["layer_types"] = layers
+	}
+}
+
+// mostLayers is more layers than any model has.
+const mostLayers = 1 << 12
 
 const unknownType = "The checkpoint you are trying to load has model type `%s` but Transformers does not recognize this architecture. This could be because of an issue with the checkpoint, or because your version of Transformers is out of date."
 
