@@ -428,11 +428,37 @@ func (s *state) graphsNeedCompiler() error {
 	return nil
 }
 
+// passFields are the fields of PassConfig, in its order.
+var passFields = map[release][]string{
+	v0112: names(`enable_fusion enable_attn_fusion enable_noop enable_sequence_parallelism enable_async_tp enable_fi_allreduce_fusion
+		fi_allreduce_fusion_max_size_mb enable_qk_norm_rope_fusion`),
+	v0160: names(`fuse_norm_quant fuse_act_quant fuse_attn_quant eliminate_noops enable_sp fuse_gemm_comms fuse_allreduce_rms fuse_act_padding
+		fi_allreduce_fusion_max_size_mb enable_qk_norm_rope_fusion`),
+	v0191: names(`fuse_norm_quant fuse_act_quant fuse_attn_quant eliminate_noops enable_sp fuse_gemm_comms fuse_allreduce_rms fuse_minimax_qk_norm
+		enable_qk_norm_rope_fusion fuse_act_padding fuse_rope_kvcache rope_kvcache_fusion_max_token_num fi_allreduce_fusion_max_size_mb
+		sp_min_token_num`),
+	v0240: names(`fuse_norm_quant fuse_act_quant fuse_attn_quant eliminate_noops enable_sp fuse_gemm_comms fuse_allreduce_rms
+		enable_qk_norm_rope_fusion fuse_rope_kvcache_cat_mla fuse_act_padding fuse_mla_dual_rms_norm fuse_rope_kvcache
+		rope_kvcache_fusion_max_token_num fi_allreduce_fusion_max_size_mb sp_min_token_num`),
+	v0320: names(`fuse_norm_quant fuse_act_quant fuse_attn_quant eliminate_noops fuse_allreduce_rms enable_qk_norm_rope_fusion
+		fuse_rope_kvcache_cat_mla fuse_act_padding fuse_mla_dual_rms_norm fuse_rope_kvcache fuse_qk_norm_rope_kvcache
+		rope_kvcache_fusion_max_token_num fi_allreduce_fusion_max_size_mb`),
+}
+
 // fusions prints the fusion passes that run.
 func (s *state) fusions() error {
 	var on []string
-	for _, name := range []string{"norm_quant", "act_quant", "attn_quant", "gemm_comms", "allreduce_rms"} {
-		if s.Bool("pass.fuse_" + name) {
+	asked, _ := s.cc["pass_config"].(map[string]any)
+	for _, field := range passFields[s.r] {
+		name, fuses := strings.CutPrefix(field, "fuse_")
+		runs := s.Bool("pass." + field)
+		if !s.Known("pass." + field) {
+			var given bool
+			if runs, given = asked[field].(bool); !given && name == "rope_kvcache_cat_mla" {
+				runs = s.fusesCacheUpdate()
+			}
+		}
+		if fuses && runs {
 			on = append(on, name)
 		}
 	}
@@ -440,4 +466,21 @@ func (s *state) fusions() error {
 		s.info("Enabled custom fusions: %s", strings.Join(on, ", "))
 	}
 	return nil
+}
+
+// fusesCacheUpdate says whether rotary positions are fused with the write to the
+// KV cache of latent attention: where the model is not split there
+// (enable_rope_kvcache_mla_fusion).
+func (s *state) fusesCacheUpdate() bool {
+	if s.Is("optimization_level", "O0", "O1") {
+		return false
+	}
+	ops, given := s.cc["splitting_ops"].([]any)
+	switch {
+	case s.Bool("compilation.use_inductor_graph_partition"):
+		return true
+	case !given:
+		return s.Bool("pass.fuse_attn_quant")
+	}
+	return !slices.Contains(ops, any("vllm::unified_kv_cache_update")) || !slices.Contains(ops, any("vllm::unified_mla_kv_cache_update"))
 }

@@ -637,6 +637,14 @@ var decisions = []decision{
 		refuse: "create_engine_config TypeError: TorchAOConfig.__init__() missing 1 required positional argument: 'torchao_config'",
 	},
 	{
+		name: "a pass that is gone", version: "0.32.0", config: llama, gpu: h100, argv: `--compilation-config {"pass_config":{"enable_sp":true}}`,
+		refuse: "parse argument --compilation-config/-cc: 1 validation error for CompilationConfig\npass_config.enable_sp\n  Unexpected keyword argument",
+	},
+	{
+		name: "the write to the cache is fused", version: "0.24.0", config: llama, gpu: h100, argv: "-cc.use_inductor_graph_partition true",
+		says: []string{"Enabled custom fusions: rope_kvcache_cat_mla"},
+	},
+	{
 		name: "misspelt variable", version: "0.24.0", config: llama, gpu: h100, env: map[string]string{"VLLM_GIRAFFE": "1"},
 		says: []string{"Unknown vLLM environment variable detected: VLLM_GIRAFFE"},
 	},

@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // parse reads the command line as FlexibleArgumentParser and the converters of
 // EngineArgs do (vllm/utils/argparse_utils.py, vllm/engine/arg_utils.py). The
 // settings are engine arguments.
-func parse(table *flags.Table, argv []string) (plan.Parsed, *plan.Refusal) {
+func parse(table *flags.Table, r release, argv []string) (plan.Parsed, *plan.Refusal) {
 	parsed, refusal := plan.Argparse(table, argv)
 	dotted := map[string]map[string]any{}
 	for _, a := range parsed.Given {
@@ -53,9 +54,26 @@ func parse(table *flags.Table, argv []string) (plan.Parsed, *plan.Refusal) {
 		refusal = unknownKey(table, name, parsed.Values[name])
 	}
 	if refusal == nil {
+		refusal = unknownPass(table, r, parsed.Values["compilation_config"])
+	}
+	if refusal == nil {
 		refusal = kvRole(table, parsed.Values["kv_transfer_config"])
 	}
 	return parsed, refusal
+}
+
+// unknownPass refuses a field that PassConfig does not have.
+func unknownPass(table *flags.Table, r release, value any) *plan.Refusal {
+	c, _ := value.(map[string]any)
+	passes, _ := c["pass_config"].(map[string]any)
+	f := table.Setting("compilation_config")
+	for _, key := range slices.Sorted(maps.Keys(passes)) {
+		if f != nil && !slices.Contains(passFields[r], key) {
+			return &plan.Refusal{Stage: plan.StageParse, Step: "VLLM-ARGS", Message: argument(f) +
+				"1 validation error for CompilationConfig\npass_config." + key + "\n  Unexpected keyword argument [type=unexpected_keyword_argument, ...]"}
+		}
+	}
+	return nil
 }
 
 // kvRole refuses a KV connector without a role (KVTransferConfig.__post_init__).

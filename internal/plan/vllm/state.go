@@ -36,7 +36,7 @@ type state struct {
 func newState(c plan.Case, r release) (*state, *plan.Refusal) {
 	s := &state{ask: c, r: r, gpu: deviceOf(c.GPU), later: map[string]any{}}
 	table, _ := flags.Lookup("vllm", known[r].version)
-	parsed, refusal := parse(table, c.Argv)
+	parsed, refusal := parse(table, r, c.Argv)
 	s.args = plan.NewSettings(parsed, c.Env)
 	s.cc, _ = s.args.Get("compilation_config").(map[string]any)
 	begin := plan.Parsed{Values: map[string]any{}, Asked: map[string]bool{}}
