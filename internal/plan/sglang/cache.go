@@ -2,6 +2,11 @@ package sglang
 
 // hicache is the hierarchical KV cache.
 func (s *state) hicache() error {
+	if s.since(r0523) {
+		if apart, err := s.cacheLinker(); apart || err != nil {
+			return err
+		}
+	}
 	if s.since(r0510) {
 		return s.hicacheNormal()
 	}
@@ -172,4 +177,21 @@ func (s *state) retraction() error {
 		return valueError(flag + "requires --disable-priority-preemption when priority scheduling is enabled.")
 	}
 	return nil
+}
+
+// cacheLinker checks the linker to a cache outside; it takes the place of the
+// hierarchical cache.
+func (s *state) cacheLinker() (bool, error) {
+	on := s.Bool("enable_unified_cache_external_linker")
+	switch {
+	case s.Bool("enable_linker_mla_dedup") && (!on || !s.Is("unified_cache_external_linker_backend", "mooncake")):
+		return false, valueError("--enable-linker-mla-dedup requires the Mooncake linker.")
+	case on && (s.Bool("disable_radix_cache") || !s.Nil("radix_cache_backend")):
+		return false, valueError("--enable-unified-cache-external-linker requires the default UnifiedRadixCache with radix caching enabled.")
+	case on && s.Bool("enable_hierarchical_cache"):
+		return false, valueError("--enable-unified-cache-external-linker and --enable-hierarchical-cache are mutually exclusive.")
+	case on && !s.Nil("hicache_storage_backend"):
+		return false, valueError("--enable-unified-cache-external-linker does not use --hicache-storage-backend.")
+	}
+	return on, nil
 }

@@ -147,6 +147,7 @@ func (s *state) checkScheduler() error {
 	if s.since(r0510) {
 		s.priorityLines()
 	}
+	thresholds, _ := s.Get("gc_threshold").([]any)
 	labels, _ := s.Get("tokenizer_metrics_allowed_custom_labels").([]any)
 	switch {
 	case s.Int("tokenizer_worker_num") <= 0:
@@ -175,10 +176,18 @@ func (s *state) checkScheduler() error {
 		return valueError("When enabling two batch overlap without an EP a2a backend (moe_a2a_backend='none'), --enable-dp-attention is required (DeepSeek-V4 non-EP DP TBO path).")
 	case s.r == r0512 && s.Bool("enable_two_batch_overlap") && s.Bool("enforce_shared_experts_fusion"):
 		return valueError("--enable-two-batch-overlap and --enforce-shared-experts-fusion cannot be used together.")
+	case s.Bool("enable_quant_communications") && s.since(r0512) && s.Int("tp_size") == 1:
+		return valueError("Communications quantization is only used with tp_size != 1")
 	case s.Bool("enable_quant_communications") && s.since(r0512):
 		return valueError("Communications quantization is only supported for NPU device")
 	case !s.since(r0515) && s.Bool("enable_two_batch_overlap") && s.Is("moe_a2a_backend", "none"):
 		return valueError("When enabling two batch overlap, moe_a2a_backend cannot be 'none'.")
+	case s.Is("sampling_backend", "intel_xpu"):
+		return valueError("--sampling-backend intel_xpu requires --device xpu, got --device cuda")
+	case len(thresholds) > 3:
+		return valueError("When setting gc_threshold, it must contain 1 to 3 integers.")
+	case s.Int("kv_canary_sweep_interval") > 0 && s.Is("kv_canary", "none"):
+		return valueError("--kv-canary-sweep-interval requires --kv-canary in {log, raise}")
 	}
 	return nil
 }

@@ -319,6 +319,9 @@ func (s *state) declareNemotronH(m *modelConfig) error {
 			return assertion("")
 		}
 		method = m.quantization
+		if !m.hf.Has("quantization_config") && (method == "modelopt" || method == "modelopt_mixed" && s.since(r0518)) {
+			return refuse("AttributeError", "'NemotronHConfig' object has no attribute 'quantization_config'")
+		}
 		if method == "modelopt" {
 			switch m.hf.Obj("quantization_config").Text("quant_algo") {
 			case "MIXED_PRECISION":
@@ -668,6 +671,9 @@ func (s *state) keepsBuffer() bool {
 func (s *state) mambaStrategy(m *modelConfig) error {
 	keeps := mambaArchs.has(s.r, m.arch) ||
 		m.arch == "GraniteMoeHybridForCausalLM" && slices.Contains(m.hf.Strings("layer_types"), "mamba")
+	if s.since(r0523) && !keeps && !s.Bool("disable_radix_cache") && s.keepsBuffer() {
+		return valueError("--mamba-radix-cache-strategy %s needs mamba state, got %s.", s.Str("mamba_radix_cache_strategy"), m.arch)
+	}
 	if !keeps || s.Bool("disable_radix_cache") {
 		return nil
 	}

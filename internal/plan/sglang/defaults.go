@@ -1,7 +1,5 @@
 package sglang
 
-import "strings"
-
 // loadBalance chooses how a request finds its data-parallel rank.
 func (s *state) loadBalance() error {
 	mode := s.Str("disaggregation_mode")
@@ -37,6 +35,9 @@ func (s *state) deprecatedArgs() error {
 	if s.since(r0515) {
 		s.fusionSwitch()
 	}
+	if s.since(r0523) {
+		s.oldMLA()
+	}
 	if s.Bool("enable_nan_detection") && s.since(r0510) {
 		s.because("", byCoupling, "the switch has become variables", "enable_nan_detection")
 		s.warn("--enable-nan-detection is deprecated. Use SGLANG_SPEC_NAN_DETECTION=1 and SGLANG_SPEC_OOB_DETECTION=1 instead.")
@@ -44,6 +45,33 @@ func (s *state) deprecatedArgs() error {
 		s.SetEnv("SGLANG_SPEC_OOB_DETECTION", "True")
 	}
 	return nil
+}
+
+// oldMLA replaces tokenspeed_mla by what has taken its place.
+func (s *state) oldMLA() {
+	old := s.decodes("tokenspeed_mla")
+	s.because("SGL-ATTN-NAMES", byDefault, "the backend has a successor")
+	for _, name := range oldBackends {
+		if !s.Is(name, "tokenspeed_mla") {
+			continue
+		}
+		s.warn("--%s=tokenspeed_mla is deprecated; use 'cutedsl_mla' instead.", dashes(name))
+		if name == "prefill_attention_backend" { // the successor only decodes
+			s.Set(name, "trtllm_mla")
+		} else {
+			s.Set(name, "cutedsl_mla")
+		}
+	}
+	if !old {
+		return
+	}
+	if !s.Is("kv_cache_dtype", "fp8_e4m3") {
+		s.warn("tokenspeed_mla required FP8 KV; setting --kv-cache-dtype=fp8_e4m3.")
+		s.Set("kv_cache_dtype", "fp8_e4m3")
+	}
+	if !s.Nil("speculative_algorithm") && s.Is("speculative_attention_mode", "prefill") {
+		s.Set("speculative_attention_mode", "decode")
+	}
 }
 
 // ssl checks what can be checked without files.
@@ -262,10 +290,15 @@ func (s *state) environment() error {
 	return nil
 }
 
+// featurePool is the room on the GPU for pictures' features, in MiB.
+const featurePool = 1024
+
 // featureTransport says how pictures' features reach the GPU.
 func (s *state) featureTransport() error {
 	asked := s.Str("mm_feature_transport")
-	legacy, set := s.Env("SGLANG_USE_CUDA_IPC_TRANSPORT")
+	const variable = "SGLANG_USE_CUDA_IPC_TRANSPORT"
+	_, set := s.Env(variable)
+	legacy := s.envSwitch(variable, false)
 	s.because("SGL-MM-TRANSPORT", byDefault, "features of pictures go through the CPU unless asked otherwise")
 	switch {
 	case s.Bool("keep_mm_feature_on_device") && asked != "" && asked != "cuda_ipc":
@@ -275,7 +308,7 @@ func (s *state) featureTransport() error {
 		s.warn("--keep-mm-feature-on-device is deprecated; using --mm-feature-transport=cuda_ipc instead.")
 	case asked == "" && set:
 		asked = "cpu"
-		if legacy == "1" || strings.EqualFold(legacy, "true") {
+		if legacy {
 			asked = "cuda_ipc"
 		}
 		s.warn("SGLANG_USE_CUDA_IPC_TRANSPORT is deprecated; use --mm-feature-transport=%s instead.", asked)
@@ -284,6 +317,12 @@ func (s *state) featureTransport() error {
 		if s.Bool("encoder_only") {
 			s.info("Multimodal feature transport auto-resolved to cpu for encoder-only serving; encoder outputs use --encoder-transfer-backend instead.")
 		}
+	case set && legacy != (asked == "cuda_ipc"):
+		s.warn("--mm-feature-transport=%s overrides the conflicting legacy SGLANG_USE_CUDA_IPC_TRANSPORT=%d setting.", asked, map[bool]int{true: 1}[legacy])
+	}
+	if s.Bool("encoder_only") && (asked == "cuda_ipc" || asked == "cuda_vmm") {
+		s.warn("--mm-feature-transport=%s does not control encoder-only output transfer; using cpu for this inactive transport. Select --encoder-transfer-backend for encoder outputs.", asked)
+		asked = "cpu"
 	}
 	switch {
 	case asked == "cuda_ipc" && s.Int("nnodes") != 1:
@@ -292,6 +331,19 @@ func (s *state) featureTransport() error {
 		return valueError("--mm-feature-transport=%s requires NVIDIA CUDA.", asked)
 	case asked == "cuda_vmm" && s.Int("pp_size") != 1:
 		return valueError("--mm-feature-transport=cuda_vmm does not support pipeline parallelism.")
+	}
+	if pool := s.envInt("SGLANG_MM_FEATURE_CACHE_MB", featurePool); asked == "cuda_ipc" {
+		s.info("Using CUDA IPC for multimodal features: reserving up to %d MiB on base GPU %d across %d tokenizer worker(s). "+
+			"This reduces KV cache headroom; a full pool falls back to CPU transport.", pool, s.Int("base_gpu_id"), s.Int("tokenizer_worker_num"))
+		s.info("CUDA IPC pool-handle caching is %s. It reuses mappings to the existing bounded pool without reserving another pool; set SGLANG_USE_IPC_POOL_HANDLE_CACHE=0 to disable it.",
+			map[bool]string{true: "enabled", false: "disabled"}[s.envSwitch("SGLANG_USE_IPC_POOL_HANDLE_CACHE", true)])
+	} else if asked == "cuda_vmm" {
+		kind := "POSIX FD"
+		if s.Int("nnodes") > 1 {
+			kind = "CUDA FABRIC"
+		}
+		s.info("Using CUDA VMM for multimodal features with %s sharing: reserving up to %d MiB on base GPU %d across %d tokenizer worker(s). "+
+			"This reduces KV cache headroom; a full pool falls back to inline CPU transport.", kind, pool, s.Int("base_gpu_id"), s.Int("tokenizer_worker_num"))
 	}
 	s.Set("mm_feature_transport", asked)
 	if s.Known("keep_mm_feature_on_device") {
@@ -366,29 +418,6 @@ func (s *state) mambaBackend() error {
 	}
 	return nil
 }
-
-// unifiedMemory checks the unified memory pool.
-func (s *state) unifiedMemory() error {
-	const flag = "--enable-unified-memory is not yet compatible with "
-	switch {
-	case !s.Bool("enable_unified_memory"):
-		return nil
-	case !s.Is("disaggregation_mode", "null"):
-		return assertion(flag + "PD disaggregation.")
-	case !s.Nil("speculative_algorithm"):
-		return assertion(flag + "speculative decoding.")
-	case s.Bool("enable_hierarchical_cache") || s.Bool("enable_lmcache"):
-		return assertion(flag + "hierarchical / host-tiered KV cache (--enable-hierarchical-cache / --enable-lmcache)")
-	case s.Int("dcp_size") > 1:
-		return assertion(flag + "decode context parallelism (--dcp-size > 1)")
-	case s.Is(prefillGraph, "tc_piecewise"):
-		return valueError("--enable-unified-memory supports monolithic (decode) cuda-graph capture only; disable piecewise prefill capture (e.g. --cuda-graph-backend-prefill=disabled).")
-	}
-	s.because("", byCoupling, "the pool has its own layout", "enable_unified_memory")
-	s.Set("enable_page_major_kv_layout", true)
-	return nil
-}
-
 func (s *state) otherValidations() error {
 	if s.Nil("debug_tensor_dump_output_folder") {
 		return nil

@@ -7,6 +7,9 @@ import (
 
 // deterministicBackends attend the same way whatever the batch.
 func (s *state) deterministicBackends() []string {
+	if s.since(r0523) {
+		return []string{"ascend", "fa3", "fa4", "flashinfer", "intel_xpu", "triton"}
+	}
 	if s.since(r0518) {
 		return []string{"ascend", "fa3", "fa4", "flashinfer", "triton"}
 	}

@@ -109,6 +109,11 @@ func (s *state) graphFlags() {
 			}
 		}
 	}
+	for _, f := range []struct{ key, name string }{{"max_seq_len", "cuda_graph_max_seq_len_prefill"}, {"max_context_size", "cuda_graph_prefill_max_context"}} {
+		if v := s.Get(f.name); v != nil {
+			s.lockGraph("prefill", f.key, v)
+		}
+	}
 	if v := s.Get("cuda_graph_tc_compiler"); v != nil {
 		s.lockGraph("decode", "tc_compiler", v)
 		s.lockGraph("prefill", "tc_compiler", v)

@@ -114,6 +114,32 @@ func (s *state) capabilities() error {
 		s.Set("chunked_prefill_size", -1)
 		s.info("Automatically turn off --chunked-prefill-size as it is not supported for %s", m.modelType)
 	}
+	if s.Bool("enable_encoder_swa_bounded_replay") && m.modelType != "deepseek_v41" {
+		return valueError("--enable-encoder-swa-bounded-replay requires DeepSeek-V4.1")
+	}
+	return s.prefillContext(m)
+}
+
+// prefillContext rounds the context that prefill graphs hold up to whole pages.
+func (s *state) prefillContext(m *modelConfig) error {
+	size := graphKey("prefill", "max_context_size")
+	if !s.Known(size) || s.Nil(size) {
+		return nil
+	}
+	asked, page := s.Int(size), max(1, s.Int("page_size"))
+	aligned := (asked + page - 1) / page * page
+	switch {
+	case asked <= 0:
+		return valueError("--cuda-graph-prefill-max-context must be a positive integer")
+	case m.contextLen > 0 && aligned > m.contextLen:
+		return valueError("--cuda-graph-prefill-max-context exceeds the model context length: aligned size %d > %d", aligned, m.contextLen)
+	}
+	s.because("SGL-GRAPH-CONTEXT", byCoupling, "whole pages", "page_size")
+	if asked != aligned {
+		s.info("Page-aligning prefill CUDA graph max context size %d -> %d (page_size=%d).", asked, aligned, page)
+	}
+	s.info("Prefill CUDA graph max context size: %d; graph keys remain token-only.", aligned)
+	s.Set(size, aligned)
 	return nil
 }
 

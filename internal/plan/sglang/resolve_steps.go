@@ -82,6 +82,7 @@ func postInit() []step {
 		at("SGL-CACHE", "_handle_cache_compatibility (0.5.9)", "", (*state).cacheCompatibility),
 		at("SGL-CHECK", "_handle_metrics_labels (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderMetrics),
 		at("SGL-DETERMINISTIC", "_handle_deterministic_inference (0.5.9)", ">=0.5.6 <0.5.12", (*state).deterministic),
+		at("SGL-PAGE-MAJOR", "_handle_page_major_kv_layout (0.5.15)", ">=0.5.15", (*state).pageMajor),
 		at("SGL-UNIFIED", "_handle_unified_memory_pool (0.5.15)", ">=0.5.15", (*state).unifiedMemory),
 		at("SGL-CHECK", "_handle_request_metrics_exporters (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderExport),
 		at("SGL-DLLM", "_handle_dllm_inference (0.5.6)", ">=0.5.6 <0.5.8", (*state).olderDiffusion),

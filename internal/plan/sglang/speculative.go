@@ -64,6 +64,14 @@ func (s *state) speculative() error {
 
 // draftWindow checks the window of drafts, which two algorithms use.
 func (s *state) draftWindow() error {
+	if n := s.Int("speculative_draft_sink_size"); !s.Nil("speculative_draft_sink_size") {
+		switch {
+		case n < 0:
+			return valueError("--speculative-draft-sink-size must be non-negative, got %d.", n)
+		case s.Nil("speculative_draft_window_size"):
+			return valueError("--speculative-draft-sink-size requires --speculative-draft-window-size.")
+		}
+	}
 	if !s.since(r0515) || s.Nil("speculative_draft_window_size") {
 		return nil
 	}
