@@ -55,6 +55,8 @@ type arithmetic interface {
 	// addRows adds factors[j] times the row of len(dst) values at rows[j*stride:],
 	// one row after the other; any length.
 	addRows(dst, rows []float32, stride int, factors []float32)
+	// roundBF16 rounds to bfloat16, for any length.
+	roundBF16(x []float32)
 	// expShifted sets dst to Exp32(x-shift), for any length.
 	expShifted(dst, x []float32, shift float32)
 	// silu sets dst to Silu(x), for any length.

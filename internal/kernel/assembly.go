@@ -26,6 +26,7 @@ type vectors struct {
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
 	addRowsAsm    func(dst, rows *float32, stride int, factors *float32, count, n int)
 	expShiftedAsm func(dst, x *float32, n int, shift float32)
+	roundBF16Asm  func(x *float32, n int)
 	siluAsm       func(dst, x *float32, n int)
 	addAsm        func(acc *lanes, x *float32, n int)
 	largestAsm    func(acc *lanes, x *float32, n int) int
@@ -182,6 +183,16 @@ func (v *vectors) expShifted(dst, x []float32, shift float32) {
 	_ = dst[n-1]
 	v.expShiftedAsm(&dst[0], &x[0], n, shift)
 	v.scalar.expShifted(dst[n:], x[n:], shift)
+}
+
+func (v *vectors) roundBF16(x []float32) {
+	n := len(x) &^ 15
+	if v.roundBF16Asm == nil || n == 0 {
+		v.scalar.roundBF16(x)
+		return
+	}
+	v.roundBF16Asm(&x[0], n)
+	v.scalar.roundBF16(x[n:])
 }
 
 func (v *vectors) silu(dst, x []float32) {

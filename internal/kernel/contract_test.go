@@ -139,6 +139,10 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 	}
 	decoded("expShifted", func(a arithmetic, dst []float32) { a.expShifted(dst[:size], any[:size], x[0]) })
 	decoded("expShifted by 0", func(a arithmetic, dst []float32) { a.expShifted(dst[:size], any[:size], 0) })
+	decoded("roundBF16", func(a arithmetic, dst []float32) {
+		copy(dst, any)
+		a.roundBF16(dst[:size])
+	})
 	decoded("silu", func(a arithmetic, dst []float32) { a.silu(dst[:size], any[:size]) })
 	decoded("sum", func(a arithmetic, dst []float32) { dst[0] = a.sum(any[:size]) })
 	decoded("largest", func(a arithmetic, dst []float32) { dst[0] = a.largest(any[:size]) })

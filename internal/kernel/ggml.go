@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 
 	"shakedown/internal/numfmt"
 )
@@ -180,13 +181,13 @@ func MultiplyGGML(p *Pool, products ...Product) {
 			integer = append(integer, q)
 			continue
 		case halves:
-			round := numfmt.RoundF16
+			rounded := slices.Clone(q.X)
 			if w.t == numfmt.GGUFBF16 {
-				round = numfmt.RoundBF16
-			}
-			rounded := make([]float32, len(q.X))
-			for i, v := range q.X {
-				rounded[i] = round(v)
+				arith.roundBF16(rounded)
+			} else {
+				for i, v := range rounded {
+					rounded[i] = numfmt.RoundF16(v)
+				}
 			}
 			q.X = rounded
 		}

@@ -172,6 +172,11 @@ func largestAVX512(acc *lanes, x *float32, n int) (ret int)
 //go:noescape
 func addRowsAVX512(dst *float32, rows *float32, stride int, factors *float32, count int, n int)
 
+// roundBF16AVX512 rounds n values to bfloat16; n is a multiple of 16.
+//
+//go:noescape
+func roundBF16AVX512(x *float32, n int)
+
 // expShiftedAVX2 sets dst to the exponentials of x less shift; n is a multiple of 8.
 //
 //go:noescape
@@ -201,6 +206,11 @@ func largestAVX2(acc *lanes, x *float32, n int) (ret int)
 //
 //go:noescape
 func addRowsAVX2(dst *float32, rows *float32, stride int, factors *float32, count int, n int)
+
+// roundBF16AVX2 rounds n values to bfloat16; n is a multiple of 16.
+//
+//go:noescape
+func roundBF16AVX2(x *float32, n int)
 
 // unpackQ4_0AVX2 unpacks blocks of Q4_0 to codes, a scale for each four and a minimum for each 32.
 //

@@ -8,8 +8,8 @@ import (
 
 // Sizes of the blocks in which products are computed. They change speed only.
 const (
-	// rowBlock rows are a task of the pool. Together with one segment of them
-	// decoded, they fill half of a second-level cache of 256 KiB at most.
+	// rowBlock rows are a task of the pool. One segment of them, decoded, takes
+	// 64 KiB of a second-level cache.
 	rowBlock = 16
 	// tokenBlock rows of activations share one decoding of the weights.
 	tokenBlock = 128

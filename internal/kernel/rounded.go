@@ -1,7 +1,5 @@
 package kernel
 
-import "shakedown/internal/numfmt"
-
 // RoundedBF16 is the matrix as it is after its weights have been dequantised to
 // bfloat16, as an engine does that multiplies a quantised weight unquantised. It
 // refers to the same bytes.
@@ -17,5 +15,5 @@ type roundedRows struct{ weights }
 
 func (r roundedRows) decode(s *scratch, dst []float32, row, col int) {
 	r.weights.decode(s, dst, row, col)
-	numfmt.RoundBF16s(dst)
+	arith.roundBF16(dst)
 }

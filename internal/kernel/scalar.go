@@ -165,3 +165,5 @@ func (scalar) divide(x []float32, divisor float32) {
 		x[i] = v / divisor
 	}
 }
+
+func (scalar) roundBF16(x []float32) { numfmt.RoundBF16s(x) }

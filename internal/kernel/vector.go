@@ -100,6 +100,9 @@ func Softmax(x []float32) {
 	arith.divide(x, arith.sum(x))
 }
 
+// RoundBF16s is numfmt.RoundBF16s: it rounds every value to bfloat16 in place.
+func RoundBF16s(x []float32) { arith.roundBF16(x) }
+
 // Silus sets dst to Silu of each x, of the same length; dst may be x.
 func Silus(dst, x []float32) {
 	if len(dst) != len(x) {

@@ -24,6 +24,9 @@ func expConstants(u *unit) {
 	} {
 		u.wide(c.name, math.Float64bits(c.value))
 	}
+	for i, name := range []string{"bf16Half", "bf16Keep", "bf16One", "bf16Sign", "bf16NaN"} {
+		u.word(name, []uint32{0x7fff, 0xffff0000, 1, 0x80000000, 0x7fc00000}[i])
+	}
 	u.wide("expInfinity", math.Float64bits(math.Inf(1)))
 	u.wide("expIndex", 31)
 	u.wide("expSign", 1<<63)
@@ -212,6 +215,48 @@ func (v vec) elementary(u *unit) {
 
 	v.largest(u)
 	v.addRows(u)
+	v.roundBF16(u)
+}
+
+// roundBF16 adds what carries into the upper half where the nearer value, or of two
+// as near the even one, is above.
+func (v vec) roundBF16(u *unit) {
+	f := u.function("roundBF16"+v.name, "rounds n values to bfloat16; n is a multiple of 16.", "x *float32", "n int")
+	f.p("MOVQ %s, SI", f.arg("x"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	for i, name := range []string{"bf16Half", "bf16Keep", "bf16One", "bf16Sign", "bf16NaN"} {
+		f.p("VPBROADCASTD %s<>(SB), %s", name, v.r(8+i))
+	}
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, CX")
+	d := ""
+	if v.width == 16 {
+		d = "D"
+	}
+	loop := f.label()
+	for part := range v.parts() {
+		x, t, n := v.r(4*part), v.r(4*part+1), v.r(4*part+2)
+		f.p("VMOVUPS %d(SI)(AX*1), %s", v.bytes()*part, x)
+		f.p("VPSRLD $16, %s, %s", x, t)
+		f.p("VPAND%s %s, %s, %s", d, v.r(10), t, t)
+		f.p("VPADDD %s, %s, %s", v.r(8), t, t)
+		f.p("VPADDD %s, %s, %s", x, t, t)
+		f.p("VPAND%s %s, %s, %s", d, v.r(9), t, t)
+		f.p("VPAND%s %s, %s, %s", d, v.r(11), x, n)
+		f.p("VPOR%s %s, %s, %s", d, v.r(12), n, n)
+		if v.width == 16 {
+			f.p("VCMPPS $3, %s, %s, K1", x, x)
+			f.p("VBLENDMPS %s, %s, K1, %s", n, t, t)
+		} else {
+			f.p("VCMPPS $3, %s, %s, %s", x, x, x)
+			f.p("VBLENDVPS %s, %s, %s, %s", x, n, t, t)
+		}
+		f.p("VMOVUPS %s, %d(SI)(AX*1)", t, v.bytes()*part)
+	}
+	f.p("ADDQ $64, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	v.end(f)
 }
 
 // largest compares as VMAXPS does: NaN must be looked for beside it.
