@@ -47,7 +47,7 @@ func (d *Drafter) Feed(ctx context.Context, hidden []float32, next []int) ([]flo
 	d.rope.grow(d.n + len(next))
 	st := &step{m: m, tap: d.tap, rope: d.rope, layer: d.layer, start: d.n, n: len(next)}
 	if m.Num.MTP == numerics.MTPPostNorm {
-		hidden = st.norm("mtp.final_norm", m.norm, hidden, m.Spec.Eps)
+		hidden = st.streamNorm("mtp.final_norm", m.norm, hidden)
 	}
 	e := st.norm("mtp.embed_norm", d.d.embedNorm, embedded, m.Spec.Eps)
 	h := st.norm("mtp.hidden_norm", d.d.hiddenNorm, hidden, m.Spec.Eps)

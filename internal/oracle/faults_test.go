@@ -77,7 +77,7 @@ var faults = []fault{
 	{
 		name: "656-byte records read as 576", healthy: "sglang-bf16kv,kv=fp8_656", faulty: "sglang-bf16kv,kv=fp8_656-read-as-576",
 		source: "sglang 0.5.9, KV format and decode kernel chosen apart (server_args.py:1177)", config: oracletest.LatentReal,
-		wrong: 0, nan: 0, where: "attn.latent", tell: "codes without scales from token 0; bytes of scales and bfloat16 keys that mean NaN as FP8; gone with kv=bf16",
+		wrong: 0, nan: 4, where: "attn.latent", tell: "codes without scales from token 0, NaN as soon as a byte of a scale or of a bfloat16 key means NaN as FP8; gone with kv=bf16",
 	},
 	{
 		name: "a tile of zeros in the record", healthy: "sglang-bf16kv,kv=fp8_ds_mla", faulty: "sglang-bf16kv,kv=fp8_656",

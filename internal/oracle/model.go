@@ -114,22 +114,19 @@ func (m *Model) layout(config bool) bool {
 
 // run is one decoder layer: x becomes x + attention, then that + MLP.
 func (l *layer) run(st *step, c *cache, x []float32) []float32 {
-	m := st.m
-	h := st.norm("attn.norm", l.inNorm, x, m.Spec.Eps)
+	h := st.streamNorm("attn.norm", l.inNorm, x)
 	if l.gqa != nil {
 		h = l.gqa.run(st, c, h)
 	} else {
 		h = l.mla.run(st, c, h)
 	}
-	m.addAll(x, h)
-	st.see("attn.residual", "", x)
-	h = st.norm("mlp.norm", l.postNorm, x, m.Spec.Eps)
+	st.join("attn.residual", x, h)
+	h = st.streamNorm("mlp.norm", l.postNorm, x)
 	if l.moe != nil {
 		h = l.moe.run(st, h)
 	} else {
 		h = l.mlp.run(st, "mlp", h)
 	}
-	m.addAll(x, h)
-	st.see("layer.out", "", x)
+	st.join("layer.out", x, h)
 	return x
 }

@@ -33,7 +33,8 @@ func (s *Session) Len() int { return s.n }
 var ErrNoTokens = errors.New("no tokens")
 
 // Feed runs tokens through all layers and returns the hidden states behind the
-// last layer, before the final norm, one vector per token. An id outside of the
+// last layer, before the final norm, one vector per token; under norm=fused-sum
+// before they are rounded. An id outside of the
 // vocabulary is an error, and the session is unchanged; after the error of an
 // interrupted context the session can't be used any more.
 func (s *Session) Feed(ctx context.Context, tokens []int) ([]float32, error) {
@@ -59,6 +60,9 @@ func (s *Session) Feed(ctx context.Context, tokens []int) ([]float32, error) {
 		m.pager.Done(i)
 	}
 	s.n += len(tokens)
+	if st.sum != nil {
+		return st.sum, nil
+	}
 	return x, nil
 }
 
@@ -86,5 +90,5 @@ func (s *Session) LogitsAt(start int, hidden []float32) []float32 {
 	m := s.m
 	n := len(hidden) / m.Spec.Hidden
 	st := &step{m: m, tap: s.tap, layer: -1, start: start, n: n}
-	return st.mul("logits", m.head, st.norm("final_norm", m.norm, hidden, m.Spec.Eps))
+	return st.mul("logits", m.head, st.streamNorm("final_norm", m.norm, hidden))
 }

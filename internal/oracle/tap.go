@@ -57,7 +57,8 @@ type step struct {
 	rope     *rotation
 	layer    int
 	start, n int
-	selected [][]int // positions chosen by the last indexer; nil before one ran
+	sum      []float32 // the residual stream before it was rounded; nil before the first sum
+	selected [][]int   // positions chosen by the last indexer; nil before one ran
 }
 
 // see shows a result of all tokens to the tap.
@@ -123,15 +124,48 @@ func (m *Model) multiply(jobs []job) [][]float32 {
 	return out
 }
 
-// norm is rmsNorm of every vector of x.
+// norm is rmsNorm of every vector of x, inside of attention or of an MTP layer.
 func (st *step) norm(name string, w vector, x []float32, eps float64) []float32 {
+	return st.normWith(name, w, x, eps, st.m.round.eager)
+}
+
+// streamNorm is the norm of the residual stream x, or of the sum that x was
+// rounded from.
+func (st *step) streamNorm(name string, w vector, x []float32) []float32 {
+	var first rounder
+	switch st.m.Num.Norm {
+	case numerics.CastFirst:
+		first = st.m.round.act
+	case numerics.FusedSum:
+		if st.sum != nil {
+			x = st.sum
+		}
+	}
+	return st.normWith(name, w, x, st.m.Spec.Eps, first)
+}
+
+func (st *step) normWith(name string, w vector, x []float32, eps float64, first rounder) []float32 {
 	y := make([]float32, len(x))
 	d := len(w.v)
 	st.m.pool.Each(len(x)/d, func(t int) {
-		rmsNorm(y[t*d:][:d], x[t*d:][:d], w.v, eps, st.m.round.eager, st.m.round.act)
+		rmsNorm(y[t*d:][:d], x[t*d:][:d], w.v, eps, first, st.m.round.act)
 	})
 	st.see(name, w.name, y)
 	return y
+}
+
+// join adds h to the residual stream x and rounds; the sum is kept where a norm
+// needs it as it was.
+func (st *step) join(name string, x, h []float32) {
+	if st.m.Num.Norm == numerics.FusedSum {
+		if st.sum == nil {
+			st.sum = make([]float32, len(x))
+		}
+		copy(st.sum, x)
+		add(st.sum, h)
+	}
+	st.m.addAll(x, h)
+	st.see(name, "", x)
 }
 
 // input is what a quantised matrix gets to see of its input: the values that its

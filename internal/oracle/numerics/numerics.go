@@ -21,6 +21,7 @@ type Numerics struct {
 	Name      string     // as the user asked for it
 	Act       Act        // format of activations between operations
 	Rounding  Rounding   // where activations are rounded to that format
+	Norm      Norm       // how the norms of the residual stream round
 	Gemm      Gemm       // what happens to the input of a quantised matrix
 	ActScale  ActScale   // scales of inputs that are quantised to FP8
 	KV        KV         // form of cached keys and values
@@ -63,12 +64,29 @@ const (
 	// each product of a rotation, scores, scaled scores and probabilities, silu
 	// and its product (TF models/*/modeling_*.py, attention "eager").
 	Eager Rounding = "eager"
-	// Fused rounds once per kernel of a serving engine: a norm after its
-	// weight, a rotation after its sum, silu·up after the product; scores stay
+	// Fused rounds once per kernel of a serving engine: a norm inside of attention
+	// after its weight, a rotation after its sum, silu·up after the product; scores stay
 	// float32 and probabilities are rounded before they meet the values
 	// (SGL 0.5.9 layers/layernorm.py, layers/rotary_embedding.py,
 	// layers/activation.py and their CUDA kernels; flash attention).
 	Fused Rounding = "fused"
+)
+
+// Norm says how the norms before attention and MLP and the last one round. Norms
+// inside of attention follow Rounding.
+type Norm string
+
+// Roundings of norms.
+const (
+	// CastFirst rounds before the multiplication with the weight and behind it (TF
+	// modeling_*.py; VL csrc/layernorm_kernels.cu, fused_add_rms_norm_kernel).
+	CastFirst Norm = "cast-first"
+	// CastLast multiplies with the weight in float32 and rounds once.
+	CastLast Norm = "cast-last"
+	// FusedSum is CastLast of the residual sum before that is rounded
+	// (FusedAddRMSNormKernel of FlashInfer's norm.cuh, which SGL layers/layernorm.py
+	// calls).
+	FusedSum Norm = "fused-sum"
 )
 
 // Gemm says what happens to the input of a matrix that is stored quantised.

@@ -42,7 +42,7 @@ func TestParseRefuses(t *testing.T) {
 		"bf16":              `numerics "bf16" is not known`,
 		"exact,hf-f32":      "the set comes first and is the only one",
 		"kv=fp8":            "kv=fp8 is not known: act, f32, bf16, f16, fp8_656",
-		"exact,speed=9":     `switch "speed" is not known: act, rounding`,
+		"exact,speed=9":     `switch "speed" is not known: act, rounding, norm, gemm`,
 		"exact,page=0":      "page=0: a number of tokens from 1",
 		"exact,page=x":      "page=x",
 		"exact,":            `numerics "" is not known`,

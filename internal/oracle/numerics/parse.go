@@ -17,17 +17,17 @@ type set struct {
 }
 
 var reference = Numerics{
-	Act: F32, Rounding: Eager, Gemm: WeightOnly, ActScale: ActScaleF32, KV: KVAct, IndexKV: IndexAct,
+	Act: F32, Rounding: Eager, Norm: CastFirst, Gemm: WeightOnly, ActScale: ActScaleF32, KV: KVAct, IndexKV: IndexAct,
 	Scales: ScalesExact, MoEScales: ScalesExact, Weights: WeightsExact,
 	Eps: EpsReference, MLA: Expanded, Router: RouterF32, Experts: ExpertsEager, Rope: RopeConfig, IndexRope: RopeConfig,
 	MTP: MTPPostNorm, Hadamard: HadamardOff, Page: 64,
 }
 
-// serving is what SGLang and vLLM share: bfloat16 with fused kernels, quantised
+// serving is what SGLang and vLLM share but for the norm: bfloat16 with fused kernels, quantised
 // inputs, the config's epsilon, absorbed decode and sums of experts in float32.
 func serving(change func(*Numerics)) Numerics {
 	n := reference
-	n.Act, n.Rounding, n.Gemm = BF16, Fused, Scheme
+	n.Act, n.Rounding, n.Norm, n.Gemm = BF16, Fused, FusedSum, Scheme
 	n.KV, n.Eps, n.MLA, n.Experts = KVBF16, EpsConfig, Absorbed, ExpertsF32
 	change(&n)
 	return n
@@ -38,7 +38,7 @@ var sets = []set{
 	{"hf-f32", "transformers with torch_dtype float32, eager attention and experts", reference},
 	{"hf-bf16", "transformers with torch_dtype bfloat16, eager attention and experts", with(reference, func(n *Numerics) { n.Act, n.Weights = BF16, WeightsBF16 })},
 	{"ggml", "llama.cpp on a CPU: 8-bit inputs and integer products for block formats, F16 keys and values", with(reference, func(n *Numerics) {
-		n.Rounding, n.Gemm, n.KV, n.Eps, n.MLA, n.Experts = Fused, GGML, KVF16, EpsConfig, Absorbed, ExpertsF32
+		n.Rounding, n.Norm, n.Gemm, n.KV, n.Eps, n.MLA, n.Experts = Fused, CastLast, GGML, KVF16, EpsConfig, Absorbed, ExpertsF32
 	})},
 	// SGL 0.5.9 server_args.py:1129-1177: on SM120 a DSA model gets an FP8 KV
 	// cache and flashmla_kv; DeepGEMM counts SM120 as Blackwell until 0.5.12, so
@@ -59,10 +59,10 @@ var sets = []set{
 	// Blackwell; indexer keys have power-of-two scales; the KV cache is bfloat16
 	// unless fp8 is asked for.
 	{"vllm-bf16kv", "vLLM with kv-cache-dtype auto: bfloat16 KV, DeepGEMM with requantised power-of-two scales", serving(func(n *Numerics) {
-		n.IndexKV, n.Scales, n.MoEScales, n.ActScale = Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
+		n.Norm, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = CastFirst, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
 	})},
 	{"vllm-fp8-ds-mla", "vLLM with kv-cache-dtype fp8_ds_mla", serving(func(n *Numerics) {
-		n.KV, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = KVDSMLA, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
+		n.Norm, n.KV, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = CastFirst, KVDSMLA, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
 	})},
 }
 
@@ -89,6 +89,7 @@ func choice[T ~string](name string, of func(*Numerics) *T, values ...T) field {
 var fields = []field{
 	choice("act", func(n *Numerics) *Act { return &n.Act }, F32, BF16, F16),
 	choice("rounding", func(n *Numerics) *Rounding { return &n.Rounding }, Eager, Fused),
+	choice("norm", func(n *Numerics) *Norm { return &n.Norm }, CastFirst, CastLast, FusedSum),
 	choice("gemm", func(n *Numerics) *Gemm { return &n.Gemm }, WeightOnly, Scheme, GGML),
 	choice("act-scale", func(n *Numerics) *ActScale { return &n.ActScale }, ActScaleF32, ActScaleE8M0),
 	choice("kv", func(n *Numerics) *KV { return &n.KV }, KVAct, KVF32, KVBF16, KVF16, KV656, KVDSMLA, KV576, KV656As576),

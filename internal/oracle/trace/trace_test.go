@@ -132,6 +132,9 @@ func TestCompare(t *testing.T) {
 		{"exact", "exact,rope=half", "attn.latent", 0},
 		{"exact", "exact,fault=swap-gate-up", "expert.act", 1},
 		{"hf-f32", "hf-bf16", "attn.norm", 0},
+		{"hf-bf16", "hf-bf16,norm=cast-last", "attn.norm", 0},
+		{"hf-bf16,norm=cast-last", "hf-bf16,norm=fused-sum", "mlp.norm", 0},
+		{"exact", "exact,norm=fused-sum", "", 0},
 	} {
 		var layers []*finding.TraceLayerMsg
 		sum, err := trace.Compare(t.Context(), open(t, dir, tc.num), open(t, dir, tc.against), prompt, keep(&layers))
