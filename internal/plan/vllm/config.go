@@ -229,6 +229,7 @@ func (s *state) poolingPrefill() error {
 	}
 	s.because("", byModel, "Pooling that needs the whole prompt, an encoder-decoder model, or both switches off.")
 	s.Set("scheduler.enable_chunked_prefill", false)
+	s.Set("scheduler.chunked_prefill_enabled", false)
 	s.Set("cache.enable_prefix_caching", false)
 	for _, r := range reasons {
 		s.info("%s", r)

@@ -282,7 +282,7 @@ var decisions = []decision{
 	},
 	{
 		name: "model type of a checkpoint's own code", version: "0.24.0", config: stranger, gpu: h100, changes: `{"auto_map": {"AutoConfig": "configuration_giraffe.GiraffeConfig"}}`,
-		refuse: "create_engine_config RuntimeError: Failed to load the model config.",
+		refuse: "create_engine_config ValidationError: 1 validation error for ModelConfig\n  Value error, The repository m contains custom code which must be executed to correctly load the model.",
 	},
 	{
 		name: "architecture of transformers", version: "0.24.0", config: stranger, gpu: h100, changes: `{"model_type": "helium", "architectures": ["HeliumForCausalLM"]}`,
@@ -330,6 +330,14 @@ var decisions = []decision{
 	{
 		name: "states in blocks without prefix caching", version: "0.16.0", config: bert, gpu: h100, argv: "--mamba-block-size 1024",
 		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Value error, --mamba-block-size can only be set with --enable-prefix-caching",
+	},
+	{
+		name: "context parallelism that does not divide, 0.11", version: "0.11.2", config: llama, gpu: h100, argv: "--decode-context-parallel-size 2",
+		refuse: "create_engine_config AssertionError: tp_size=1 must be divisible bydcp_size=2.",
+	},
+	{
+		name: "chunks that pooling does not take", version: "0.11.2", config: bert, gpu: h100, argv: "--enable-chunked-prefill",
+		want: map[string]any{"scheduler.enable_chunked_prefill": false, "scheduler.chunked_prefill_enabled": false},
 	},
 	{
 		name: "states in blocks and whole images", version: "0.16.0", config: gemma3, gpu: h100, argv: "--mamba-cache-mode align",

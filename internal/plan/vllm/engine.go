@@ -89,7 +89,7 @@ func (s *state) chunkedPrefillDefaults() error {
 	case kind == "encoder_decoder":
 		chunked, prefix = false, false
 	case kind == "hybrid" || kind == "attention_free":
-		prefix = s.r >= v0320 && kind == "hybrid"
+		prefix = s.r >= v0320 && kind == "hybrid" || s.r == v0112 && kind == "attention_free"
 	}
 	s.because("", byModel, fmt.Sprintf("Attention of the kind %q.", kind))
 	switch {

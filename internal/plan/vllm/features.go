@@ -42,7 +42,11 @@ func (s *state) parallelConfig() error {
 		return invalid("ParallelConfig", "num_redundant_experts is set to %d but EPLB is not enabled. Either enable EPLB or unset num_redundant_experts.", redundant)
 	}
 	switch {
-	case s.r < v0160 || dcp == 0:
+	case dcp == 0:
+	case s.r < v0160:
+		if tp%dcp != 0 { // an assertion of EngineArgs.create_engine_config
+			return refuse("AssertionError", "tp_size=%d must be divisible bydcp_size=%d.", tp, dcp)
+		}
 	case pcp > 1 && s.r >= v0320:
 		if dcp != 1 && dcp != pcp && dcp != tp*pcp {
 			sizes := []int{1, pcp, tp * pcp}

@@ -68,7 +68,7 @@ func (s *state) readCheckpoint() error {
 	if !s.knowsModelType(kind) {
 		if files.Config.Obj("auto_map").Has("AutoConfig") {
 			if !s.args.Bool("trust_remote_code") {
-				return refuse("RuntimeError", "Failed to load the model config. If the model is a custom model not yet available in the HuggingFace transformers library, consider setting `trust_remote_code=True` in LLM or using the `--trust-remote-code` flag in the CLI.")
+				return invalid("ModelConfig", "%s", ownCode(files.Path))
 			}
 		} else {
 			return invalid("ModelConfig", "%s", unknownModelType(kind))
@@ -122,6 +122,15 @@ func merged(o, changes hfconfig.Object) hfconfig.Object {
 		out[key] = v
 	}
 	return out
+}
+
+// ownCode is what AutoConfig says about a checkpoint that brings code
+// (transformers/dynamic_module_utils.py resolve_trust_remote_code). vLLM looks
+// for other words before it explains --trust-remote-code itself, and does not
+// find them.
+func ownCode(model string) string {
+	return fmt.Sprintf("The repository %s contains custom code which must be executed to correctly load the model. You can inspect the repository content at %s .\n"+
+		" You can inspect the repository content at https://hf.co/%s.\nPlease pass the argument `trust_remote_code=True` to allow custom code to be run.", model, model, model)
 }
 
 // unknownModelType is what AutoConfig says about a model type that it does not
