@@ -340,6 +340,14 @@ var decisions = []decision{
 		want: map[string]any{"scheduler.enable_chunked_prefill": false, "scheduler.chunked_prefill_enabled": false},
 	},
 	{
+		name: "quantised while loading", version: "0.32.0", config: llama, gpu: h100, argv: "--quantization fp8",
+		want: map[string]any{"model.quantization": "fp8"}, says: []string{"--quantization fp8 is deprecated for online quantization;"},
+	},
+	{
+		name: "a connector that is not there, no graphs", version: "0.32.0", config: llama, gpu: h100, argv: `--enforce-eager --kv-transfer-config {"kv_connector":"P2pNcclConnector","kv_role":"kv_both"}`,
+		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Value error, Unsupported connector type: P2pNcclConnector",
+	},
+	{
 		name: "states in blocks and whole images", version: "0.16.0", config: gemma3, gpu: h100, argv: "--mamba-cache-mode align",
 		refuse: "create_engine_config ValidationError: 1 validation error for VllmConfig\n  Assertion failed, Chunked MM input is required",
 	},

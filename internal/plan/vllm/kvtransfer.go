@@ -73,12 +73,16 @@ func (c connector) layerwise() bool {
 func (s *state) connectorGraphs() error {
 	all := s.connectors()
 	mode := s.Str("compilation.cudagraph_mode")
-	if len(all) == 0 || s.r < v0191 || !hasFull(mode) {
+	// From 0.24 on the hybrid KV cache manager asks for the class as well.
+	if len(all) == 0 || s.r < v0191 || !hasFull(mode) && s.r < v0240 {
 		return nil
 	}
 	c, _ := s.args.Get("kv_transfer_config").(map[string]any)
 	if c["kv_connector_module_path"] == nil && !slices.Contains(registeredConnectors[s.r], all[0].name) {
 		return invalid("VllmConfig", "Unsupported connector type: %s", all[0].name)
+	}
+	if !hasFull(mode) {
+		return nil
 	}
 	s.loadNIXL(all)
 	if !slices.ContainsFunc(all, connector.layerwise) {

@@ -312,6 +312,12 @@ func (s *state) supportedQuantization() error {
 			return refuse("TypeError", "%s.__init__() missing %s", q.class, missing)
 		}
 	}
+	if q.name == "fp8" && s.model.quantization == nil && s.r >= v0320 {
+		online := *q
+		online.class = "OnlineQuantizationConfig"
+		s.quant, q = &online, &online
+		s.warn("--quantization fp8 is deprecated for online quantization; use --quantization fp8_per_tensor instead.")
+	}
 	s.announceQuantization()
 	if s.gpu.capability() < q.minCapability {
 		return invalid("VllmConfig", "The quantization method %s is not supported for the current GPU. Minimum capability: %d. Current capability: %d.", q.name, q.minCapability, s.gpu.capability())
