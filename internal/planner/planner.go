@@ -91,6 +91,7 @@ func plannable(commands []command.Command) (kept []command.Command, skipped []st
 // plan foresees one launch.
 func (p *planner) plan(q *question) *Plan {
 	a := q.resolve()
+	a.join()
 	pl := &Plan{answer: a}
 	pl.Refused = p.refused(a)
 	pl.Ignored = p.ignored(a)

@@ -434,6 +434,24 @@ func TestUnknownValues(t *testing.T) {
 	}
 }
 
+// TestJoin: choices that the engine prints have the ids that explain gives to
+// their lines.
+func TestJoin(t *testing.T) {
+	pl := one(t, options(t, "python -m sglang.launch_server --model-path GLM-5-NVFP4 --tp 8 --quantization modelopt_fp4"))
+	known := map[string]bool{}
+	for _, l := range pl.answer.q.lines.Lines {
+		known[l.ID] = true
+	}
+	for _, name := range []string{"kv_cache_dtype", "nsa_prefill_backend", "nsa_decode_backend", "page_size", "attention_backend"} {
+		if m := pl.setting(name); m.Because[0].Text == "" || !known[m.Choice] {
+			t.Errorf("%s is chosen by %s, which no line of a log has: %+v", name, m.Choice, m.Because)
+		}
+	}
+	if m := pl.setting("mem_fraction_static"); m.Choice == "" || m.Because[0].Text != "" {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestAliases: another name of what was asked for is nothing that is ignored.
 func TestAliases(t *testing.T) {
 	opt := options(t, "python -m sglang.launch_server --model-path DeepSeek-R1 --tp 8 --speculative-algorithm NEXTN")
