@@ -72,6 +72,11 @@ var layers = []layer{
 		why:    "the oracle knows numbers and checkpoints, and nothing of logs and engines, whose answers it has to check",
 	},
 	{
+		from: []string{"internal/inspect"},
+		deny: append(own("cli/...", "report/...", "term/...", "explain/...", "launch/...", "logstream/..."), "net/http", "os/exec"),
+		why:  "an inspection is a list of messages from files alone; how they are shown is decided elsewhere",
+	},
+	{
 		from: []string{"internal/report"},
 		deny: append(own("knowledge/...", "ledger/...", "launch/...", "logstream/...", "engine/...", "explain/..."), "net/http", "os/exec"),
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",

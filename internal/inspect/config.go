@@ -38,6 +38,13 @@ func (x *inspector) config() {
 		})
 	}
 	x.spellings()
+	if n := x.o.Context; l.context > 0 && n > l.context {
+		x.add("CKPT-CONF-006", hit{
+			subject:  finding.Subject{File: configFile, Field: "max_position_embeddings"},
+			title:    fmt.Sprintf("%s tokens are asked for, the model is made for %s", group(int64(n)), group(int64(l.context))),
+			evidence: []finding.Evidence{says(configFile, "max_position_embeddings", fmt.Sprint(l.context))},
+		})
+	}
 }
 
 // contradiction is one field that does not fit the others.

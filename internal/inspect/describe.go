@@ -27,9 +27,22 @@ func (x *inspector) describe() finding.CheckpointMsg {
 	}
 	m.DraftLayers = x.draftCount()
 	m.Groups, m.Parameters = x.groups()
+	if m.Parameters == 0 && l.known { // only names are known: what config.json promises
+		for _, w := range l.wants() {
+			n := int64(1)
+			for _, d := range w.shape {
+				n *= int64(d)
+			}
+			m.Parameters += n
+		}
+	}
 	if c.Config.Config != nil {
 		for _, k := range memfit.Layouts(&c.Config) {
-			m.KV = append(m.KV, finding.KVLayout{Name: k.Name, BytesPerToken: k.BytesPerToken, How: k.How})
+			how := k.How
+			if x.o.Context > 0 {
+				how += fmt.Sprintf("; %s tokens: %s", group(int64(x.o.Context)), bytesText(int64(k.BytesPerToken*float64(x.o.Context))))
+			}
+			m.KV = append(m.KV, finding.KVLayout{Name: k.Name, BytesPerToken: k.BytesPerToken, How: how})
 		}
 	}
 	if x.o.GPU != nil {

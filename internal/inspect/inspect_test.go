@@ -369,6 +369,7 @@ var breakages = []breakage{
 			}
 		}
 	}, want: "error CKPT-QUANT-005", says: []string{"group_size"}},
+	{name: "context longer than the model's", model: llama, breaks: func(*model) {}, ask: ask{context: 512}, want: "warning CKPT-CONF-006", says: []string{"512", "256"}},
 	{name: "three GPUs for eight heads", model: llama, breaks: func(*model) {}, ask: ask{tp: 3}, want: "warning CKPT-PAR-001", says: []string{"8 attention heads", "tp 3"}},
 	{name: "more pipeline stages than layers", model: llama, breaks: func(*model) {}, ask: ask{tp: 1, pp: 4}, want: "warning CKPT-PAR-001", says: []string{"pp 4"}},
 	{name: "experts that do not divide", model: glm, breaks: func(*model) {}, ask: ask{tp: 1, ep: 3}, want: "warning CKPT-PAR-001", says: []string{"ep 3"}},
@@ -383,7 +384,7 @@ var breakages = []breakage{
 		m.config["num_hidden_layers"], m.config["num_key_value_heads"], m.config["head_dim"] = 80, 8, 128
 		m.shards = 1
 		m.change = func(f map[string]any) { delete(f, "model-00001-of-00001.safetensors") }
-	}, ask: ask{gpu: "T4", context: 131072}, want: "warning CKPT-MEM-002", says: []string{"131,072"}, also: []string{"error CKPT-SHAPE-002"}},
+	}, ask: ask{gpu: "T4", context: 131072}, want: "warning CKPT-MEM-002", says: []string{"131,072"}, also: []string{"error CKPT-SHAPE-002", "warning CKPT-CONF-006"}},
 }
 
 func TestBroken(t *testing.T) {
