@@ -342,6 +342,18 @@ var decisions = []decision{
 		name: "latent attention on AMD GPUs", version: "0.5.9", config: deepSeek, gpu: mi300x, argv: "--tp 8", want: map[string]any{"attention_backend": "aiter", "triton_attention_num_kv_splits": 16},
 	},
 	{
+		name: "the draft of an NVFP4 checkpoint", version: "0.5.9", config: deepSeek, changes: `{"quantization_config": null}`, quant: nvfp4, gpu: b200,
+		argv: "--tp 8 --quantization modelopt_fp4 --speculative-algorithm EAGLE", want: map[string]any{"speculative_moe_runner_backend": "triton", "speculative_moe_a2a_backend": "none"},
+	},
+	{
+		name: "the draft of an NVFP4 checkpoint", version: "0.5.10", config: deepSeek, changes: `{"quantization_config": null}`, quant: nvfp4, gpu: b200,
+		argv: "--tp 8 --quantization modelopt_fp4 --speculative-algorithm EAGLE", want: map[string]any{"speculative_moe_runner_backend": "auto", "speculative_moe_a2a_backend": nil},
+	},
+	{
+		name: "the draft layer on AMD GPUs", version: "0.5.12", config: deepSeek, changes: `{"quantization_config": null}`, gpu: mi300x, argv: "--tp 8 --speculative-algorithm EAGLE",
+		says: []string{"Enable Aiter AllReduce Fusion for DeepseekV3ForCausalLM"},
+	},
+	{
 		name: "sparse attention's kernels", version: "0.5.10", config: deepSeekV32, gpu: b200, argv: "--tp 8",
 		want: map[string]any{"attention_backend": "nsa", "kv_cache_dtype": "fp8_e4m3", "nsa_prefill_backend": "trtllm", "nsa_decode_backend": "trtllm", "page_size": 64},
 	},

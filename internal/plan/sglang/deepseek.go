@@ -23,6 +23,7 @@ func (s *state) deepseek(m *modelConfig) error {
 		return s.deepseekMoE(m)
 	case s.gpu.hip && s.since(r0510):
 		s.aiterFusion("DeepseekV3ForCausalLM")
+		return s.draftMoE()
 	}
 	return nil
 }
@@ -289,14 +290,14 @@ func (s *state) deepseekMoE(m *modelConfig) error {
 			s.info("Use flashinfer_trtllm as MoE runner backend on sm100 for DeepseekV3ForCausalLM")
 		}
 	}
-	if s.since(r0515) {
+	if s.since(r0510) {
 		return nil
 	}
 	return s.draftMoE()
 }
 
 // draftMoE chooses the experts' kernels of the draft of an NVFP4 checkpoint; from
-// 0.5.15 on only on AMD GPUs.
+// 0.5.10 on only on AMD GPUs.
 func (s *state) draftMoE() error {
 	if s.since(r0508) && s.Is("quantization", "modelopt_fp4") && s.Is("speculative_algorithm", "EAGLE") &&
 		(s.Nil("speculative_moe_runner_backend") || s.Nil("speculative_moe_a2a_backend")) {

@@ -146,6 +146,10 @@ var olderDecisions = []decision{
 		refuse: "resolve AssertionError: ",
 	},
 	{
+		name: "steps without branches", version: "0.5.2", config: llama, gpu: h100, argv: "--speculative-algorithm EAGLE --speculative-draft-model-path draft --speculative-num-steps 3", draft: llama,
+		refuse: "resolve TypeError: '>' not supported between instances of 'NoneType' and 'int'",
+	},
+	{
 		name: "branches and pages", version: "0.5.2", config: llama, gpu: h100, argv: "--speculative-algorithm EAGLE --speculative-draft-model-path draft --page-size 16", draft: llama,
 		refuse: "resolve ValueError: speculative_eagle_topk > 1 with page_size > 1 is unstable",
 	},

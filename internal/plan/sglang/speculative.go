@@ -425,6 +425,9 @@ func (s *state) speculativeParams(m *modelConfig) {
 }
 
 func (s *state) topkLimits() error {
+	if s.Nil("speculative_eagle_topk") { // steps are named without it
+		return refuse("TypeError", "'>' not supported between instances of 'NoneType' and 'int'")
+	}
 	topk := s.Int("speculative_eagle_topk")
 	if s.decodes("trtllm_mha") || s.Is("prefill_attention_backend", "trtllm_mha") {
 		if topk > 1 {
