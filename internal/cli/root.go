@@ -9,15 +9,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootLong = `shakedown explains why an LLM inference server failed: SGLang, vLLM, llama.cpp,
-TensorRT-LLM, LMDeploy. It reads what the server left behind and separates what
-was observed from what caused it. It opens no network connection.`
+const rootLong = `shakedown brings LLM inference servers up and says why when they are wrong: SGLang,
+vLLM, llama.cpp, TensorRT-LLM, LMDeploy. plan and inspect judge a launch before it is
+run, explain reads what a server left behind, and eval, trace and serve run a
+checkpoint exactly, on the CPU. It opens no network connection but the one that serve
+listens on.`
 
 // newRootCmd builds the whole command tree for one run.
 func newRootCmd(w *World) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "shakedown",
-		Short:         "Explain why an LLM inference server failed",
+		Short:         "Bring up LLM inference servers, and say why they are wrong",
 		Long:          rootLong + "\n\nExit codes:\n" + strings.TrimRight(exitHelp(), "\n"),
 		Version:       version,
 		SilenceErrors: true,
