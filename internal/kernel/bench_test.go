@@ -3,7 +3,6 @@ package kernel
 import (
 	"bytes"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -78,9 +77,9 @@ func repeat(m *Matrix, n int) (*Matrix, int) {
 }
 
 // BenchmarkDecode measures matrix-vector products with two threads, in bytes of
-// weights, and beside each the same number of bytes read and nothing else
-// (bytes.Count). The metrics are the best of the runs, as other work on the machine
-// only ever adds time; ratio is product over read.
+// weights, and beside each the same number of bytes read and nothing else but
+// summed. The metrics are the best of the runs, as other work on the machine only
+// ever adds time; ratio is product over read.
 func BenchmarkDecode(b *testing.B) {
 	for _, name := range []string{"floats", "BF16", "F16", "fp8 block", "fp8 channel", "nvfp4", "mxfp4", "mxfp8", "int4", "int4 zeros", "Q8_0", "Q4_0", "Q4_1", "Q4_K", "Q6_K"} {
 		b.Run(name, func(b *testing.B) { benchDecode(b, name, (*Matrix).MulVec) })
@@ -92,7 +91,10 @@ func benchDecode(b *testing.B, name string, mul func(m *Matrix, p *Pool, dst, x 
 	x := floatsOf(rand.New(rand.NewPCG(2, 2)), benchCols, 1)
 	dst := make([]float32, m.rows)
 	p := NewPool(2)
-	plain := bytes.Repeat([]byte{1}, size)
+	plain := make([]float32, size/4)
+	for i := range plain {
+		plain[i] = 1
+	}
 	b.SetBytes(int64(size))
 	product, read := time.Hour, time.Hour
 	for b.Loop() {
@@ -119,15 +121,9 @@ func BenchmarkGGML(b *testing.B) {
 }
 
 // stream reads data once.
-func stream(data []byte, threads int) {
-	var wg sync.WaitGroup
-	for i := range threads {
-		wg.Go(func() {
-			n := len(data) / threads
-			bytes.Count(data[i*n:(i+1)*n], []byte{0})
-		})
-	}
-	wg.Wait()
+func stream(data []float32, threads int) {
+	n := len(data) / threads
+	NewPool(threads).Each(threads, func(i int) { Sum(data[i*n : (i+1)*n]) })
 }
 
 // BenchmarkPrefill measures matrix products of 128 activations with two threads,
