@@ -19,6 +19,9 @@ func describeGGUF(c *checkpoint.Checkpoint) (*family.Spec, error) {
 	if _, ok := config["vocab_size"]; !ok { // older files
 		config["vocab_size"] = count(len(c.Meta.Strings("tokenizer.ggml.tokens")))
 	}
+	if id, ok := c.Meta.Int("tokenizer.ggml.eos_token_id"); ok {
+		config["eos_token_id"] = count(int(id))
+	}
 	s, err := family.Read(config)
 	if err != nil {
 		return nil, err

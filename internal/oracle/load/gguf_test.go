@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,8 +130,12 @@ func TestGGUF(t *testing.T) {
 			for k, v := range tc.numbers {
 				numbers[k] = v
 			}
-			file := asGGUF(t, dir, tc.arch, keysOf(tc.arch, numbers, 1e-6, 10000), 4, 2)
-			have, want := logitsOf(t, open(t, file)), logitsOf(t, src)
+			keys := append(keysOf(tc.arch, numbers, 1e-6, 10000), checkpointtest.Key{Name: "tokenizer.ggml.eos_token_id", Value: uint32(7)})
+			read := open(t, asGGUF(t, dir, tc.arch, keys, 4, 2))
+			if !slices.Equal(read.Spec.EOS, []int{7}) {
+				t.Errorf("ends of text %v", read.Spec.EOS)
+			}
+			have, want := logitsOf(t, read), logitsOf(t, src)
 			for i := range want {
 				if tc.exact && math.Float32bits(have[i]) != math.Float32bits(want[i]) || math.Abs(float64(have[i]-want[i])) > 1e-5 {
 					t.Fatalf("logit %d: %v, want %v", i, have[i], want[i])
