@@ -43,6 +43,7 @@ var configSteps = []plan.Step[*state]{
 	step("VLLM-GRAPH-SPLIT", "", "vllm/config/compilation.py CompilationConfig.set_splitting_ops_for_v1 (0.24.0)", (*state).splitting),
 	step("VLLM-GRAPH-DEEPEP", "", "vllm/config/compilation.py CompilationConfig.set_splitting_ops_for_v1 (0.24.0)", (*state).deepEPGraphs),
 	step("VLLM-GRAPH-STOCK", ">=0.32", "vllm/config/vllm.py VllmConfig._disable_cudagraphs_for_v2_stock_torch_compile (0.32.0)", (*state).stockCompile),
+	step("VLLM-SP-NORM", "<0.32", "vllm/config/vllm.py VllmConfig.__post_init__ (0.16.0)", (*state).sharedNorms),
 	step("VLLM-GRAPH-CASCADE", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).cascade),
 	step("VLLM-HYBRID-OFF", "", "vllm/config/vllm.py VllmConfig.__post_init__ (0.24.0)", (*state).hybridManager),
 	step("VLLM-COMPILE-QUANT", "", "vllm/config/vllm.py VllmConfig.__post_init__ has_blocked_weights (0.24.0)", (*state).blockedOp),
@@ -323,6 +324,25 @@ func (s *state) sequenceParallel() error {
 		}
 		s.because("", byModel, "It pays for hidden sizes of 8192 and more, on compute capability 9.0 and 10.x.")
 		off("Model hidden_size too small for the SP threshold heuristic, disabling. To force SP, set pass_config.sp_min_token_num manually.")
+	}
+	if s.r == v0160 && s.Bool("pass.enable_sp") && !slices.Contains(s.customOps(), any("-rms_norm")) {
+		s.because("", byCoupling, "The pass of sequence parallelism looks for the custom kernel.", "pass.enable_sp")
+		s.addCustomOp("+rms_norm")
+	}
+	return nil
+}
+
+// sharedNorms takes the custom normalisation for sequence parallelism where the
+// compiler would see pieces of the model only.
+func (s *state) sharedNorms() error {
+	ops, given := s.cc["splitting_ops"].([]any)
+	whole := s.Bool("compilation.use_inductor_graph_partition") || given && len(ops) == 0 || s.r >= v0240
+	if !s.Bool("pass.enable_sp") && !s.Bool("pass.enable_sequence_parallelism") || !s.isCompiling() {
+		return nil
+	}
+	if (s.Int("parallel.pipeline_parallel_size") > 1 || !whole) && !slices.Contains(s.customOps(), any("-rms_norm")) {
+		s.because("", byCoupling, "Sequence parallelism and a model in pieces.", "pass.enable_sp", "parallel.pipeline_parallel_size")
+		s.addCustomOp("+rms_norm")
 	}
 	return nil
 }

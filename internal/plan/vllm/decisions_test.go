@@ -548,7 +548,7 @@ var decisions = []decision{
 	},
 	{
 		name: "sequence parallelism drops sizes", version: "0.16.0", config: llama, gpu: h100, argv: `-tp 2 --compilation-config {"pass_config":{"enable_sp":true}}`,
-		want: map[string]any{"pass.enable_sp": true}, says: []string{"Batch sizes [1] are removed because they are not multiple of tp_size 2"},
+		want: map[string]any{"pass.enable_sp": true, "compilation.custom_ops": []any{"none", "+rms_norm", "+rms_norm"}}, says: []string{"Batch sizes [1] are removed because they are not multiple of tp_size 2"},
 	},
 	{
 		name: "only full graphs", version: "0.16.0", config: llama, gpu: h100, argv: "--compilation-config.cudagraph_mode FULL",
@@ -659,6 +659,23 @@ var decisions = []decision{
 	{
 		name: "the write to the cache is fused", version: "0.24.0", config: llama, gpu: h100, argv: "-cc.use_inductor_graph_partition true",
 		says: []string{"Enabled custom fusions: rope_kvcache_cat_mla"},
+	},
+	{
+		name: "draft models are not there yet", version: "0.11.2", config: llama, gpu: h100, draft: llama, argv: `--speculative-config {"model":"draft","num_speculative_tokens":3}`,
+		refuse: "create_engine_config NotImplementedError: Speculative decoding with draft model is not supported yet.",
+	},
+	{
+		name: "draft models need their name", version: "0.16.0", config: llama, gpu: h100, draft: llama, argv: `--speculative-config {"model":"draft","num_speculative_tokens":3}`,
+		refuse: "create_engine_config NotImplementedError: Unsupported speculative method: 'None'",
+	},
+	{
+		name: "sizes as a list", version: "0.16.0", config: llama, gpu: h100, argv: "--cudagraph-capture-sizes 1 2 4",
+		want: map[string]any{"compilation.cudagraph_capture_sizes": []any{1, 2, 4}},
+	},
+	{
+		name: "rotary scaling comes too late", version: "0.16.0", config: llama, gpu: h100,
+		argv: `--hf-overrides {"rope_scaling":{"rope_type":"yarn","factor":2.0,"original_max_position_embeddings":8192}}`,
+		want: map[string]any{"model.max_model_len": 8192},
 	},
 	{
 		name: "misspelt variable", version: "0.24.0", config: llama, gpu: h100, env: map[string]string{"VLLM_GIRAFFE": "1"},

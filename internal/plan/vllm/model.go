@@ -91,6 +91,10 @@ func (s *state) overridden() *hfconfig.Model {
 		files.Config = other.Config
 	}
 	given, _ := s.args.Get("hf_overrides").(map[string]any)
+	given = maps.Clone(given)
+	if s.r == v0160 {
+		delete(given, "rope_scaling") // comes too late: rope_parameters are read off it before
+	}
 	if len(given) == 0 {
 		return &files
 	}

@@ -38,6 +38,13 @@ func parse(table *flags.Table, r release, argv []string) (plan.Parsed, *plan.Ref
 			continue
 		}
 		v, complaint := convert(a.Flag.Type, text)
+		if a.Flag.Nargs == "+" && complaint == "" {
+			var list []any
+			for _, one := range a.Values {
+				list = append(list, scalar(one))
+			}
+			v = list
+		}
 		if complaint != "" && refusal == nil {
 			refusal = &plan.Refusal{Stage: plan.StageParse, Message: argument(a.Flag) + complaint, Step: "VLLM-ARGS"}
 		}

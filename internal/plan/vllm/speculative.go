@@ -90,7 +90,9 @@ func (s *state) speculative() error {
 		return refuse("ValidationError", "1 validation error for SpeculativeConfig\nmethod\n  Input should be '%s' or '%s' [type=literal_error, ...]", strings.Join(known[:last], "', '"), known[last])
 	}
 	if sp.method == "" {
-		sp.method = "draft_model"
+		if s.r >= v0191 || s.r == v0160 && sp.model == "" {
+			sp.method = "draft_model"
+		}
 		if sp.model == "ngram" || sp.model == "[ngram]" {
 			sp.method = "ngram"
 		}
@@ -166,7 +168,11 @@ func (s *state) draftModel(c map[string]any) error {
 		if sp.tokens > 1 && (s.r < v0240 || draft.modelType != "step3p5_mtp") {
 			s.warn("Enabling num_speculative_tokens > 1 will run multiple times of forward on same MTP layer,which may result in lower acceptance rate")
 		}
+	case s.r == v0112:
+		return refuse("NotImplementedError", "Speculative decoding with draft model is not supported yet. Please consider using other speculative decoding methods such as ngram, medusa, eagle, or mtp.")
 	case sp.method == "draft_model":
+	case sp.method == "":
+		return refuse("NotImplementedError", "Unsupported speculative method: 'None'")
 	default:
 		return refuse("NotImplementedError", "Unsupported speculative method: '%s'", sp.method)
 	}
@@ -181,6 +187,9 @@ func (s *state) draftModel(c map[string]any) error {
 		case sp.tokens > predict && sp.tokens%predict != 0:
 			return invalid("SpeculativeConfig", "num_speculative_tokens:%d must be divisible by n_predict=%d", sp.tokens, predict)
 		}
+	}
+	if sp.tokens == 0 && s.r <= v0160 { // from counting the tokens of a chain
+		return refuse("TypeError", "'NoneType' object cannot be interpreted as an integer")
 	}
 	if sp.tokens == 0 {
 		return invalid("SpeculativeConfig", "A speculative model was provided, but `num_speculative_tokens` was not provided")
