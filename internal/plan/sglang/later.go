@@ -32,6 +32,50 @@ func (s *state) prefillInterval() error {
 	case s.Bool("enable_response_store") && !s.Is("disaggregation_mode", "null"):
 		return valueError("--enable-response-store is not supported with --disaggregation-mode=prefill or decode; response storage must remain disabled in PD mode.")
 	}
+	return s.hiddenStates()
+}
+
+// hiddenStates checks what the hidden states of inner layers need.
+func (s *state) hiddenStates() error {
+	layers, _ := s.Get("return_aux_hidden_state_layer_ids").([]any)
+	if !s.Bool("enable_return_aux_hidden_states") {
+		if !s.Nil("return_aux_hidden_state_layer_ids") {
+			return valueError("--return-aux-hidden-state-layer-ids requires --enable-return-aux-hidden-states.")
+		}
+		return nil
+	}
+	method := strings.ToUpper(s.Str("speculative_algorithm"))
+	switch {
+	case !slices.Contains([]string{"EAGLE3", "DFLASH", "DSPARK"}, method):
+		return valueError("--enable-return-aux-hidden-states needs --speculative-algorithm EAGLE3, DFLASH or DSPARK to name the capture convention, got %s.", pyRepr(s.Get("speculative_algorithm")))
+	case !s.Nil("speculative_draft_model_path"):
+		return valueError("--enable-return-aux-hidden-states captures without a draft; drop --speculative-draft-model-path.")
+	case s.Int("pp_size") != 1:
+		return valueError("--enable-return-aux-hidden-states only supports pp_size == 1: the capture hooks only see the layers on the last pipeline rank.")
+	case method != "EAGLE3" && len(layers) == 0:
+		return valueError("--enable-return-aux-hidden-states with %s requires --return-aux-hidden-state-layer-ids.", method)
+	}
+	s.because("SGL-SPEC-AUX", byCoupling, "the algorithm only says how states are captured", "enable_return_aux_hidden_states")
+	s.Set("speculative_algorithm", nil)
+	return nil
+}
+
+// layerNormSP checks sequence parallelism of the normalisations.
+func (s *state) layerNormSP() error {
+	if !s.Bool("enable_layernorm_sp") {
+		if s.Bool("enable_megamoe_for_layernorm_sp") {
+			return valueError("--enable-megamoe-for-layernorm-sp requires --enable-layernorm-sp.")
+		}
+		return nil
+	}
+	m, err := s.modelConfig()
+	if err != nil {
+		return err
+	}
+	supported := []string{"MuseSparkForConditionalGeneration", "Qwen3ForCausalLM"}
+	if !slices.Contains(supported, m.arch) {
+		return valueError("--enable-layernorm-sp is only supported for %s; got %s.", pyList(supported), m.arch)
+	}
 	return nil
 }
 

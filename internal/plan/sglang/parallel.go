@@ -70,6 +70,16 @@ func (s *state) dataParallel() error {
 			s.Set("enable_dp_lm_head", false)
 		}
 	}
+	if tp := s.Int("tp_size"); s.Bool("mm_enable_dp_encoder") && s.since(r0518) {
+		s.because("SGL-MM-DP", byCoupling, "each rank has the whole encoder", "mm_enable_dp_encoder")
+		if tp == 1 {
+			s.warn("--mm-enable-dp-encoder is enabled with TP=1, so the encoder has no data-parallel work to distribute. Disable it unless you need to validate this configuration.")
+		} else {
+			s.info("--mm-enable-dp-encoder is enabled across TP=%d. It replicates the vision encoder and distributes image work across ranks; "+
+				"this is most useful when high-resolution or multi-image ViT prefill is a material part of TTFT. "+
+				"Measure against the default for small-image workloads because replication and aggregation can increase memory use and overhead.", tp)
+		}
+	}
 	if s.dpAttention() {
 		dp := s.Int(s.attnDP())
 		s.because("SGL-CHUNK-DP-001", byCoupling, "the ranks share one prefill chunk", "enable_dp_attention", "dp_size")
@@ -196,9 +206,6 @@ func (s *state) contextParallel() error {
 			return assertion("Aiter allreduce fusion is not supported with context parallelism")
 		}
 	}
-	if md := s.Int("moe_dp_size"); s.since(r0512) && md != 1 && s.Int("attn_cp_size") != md {
-		return assertion("attn_cp_size != moe_dp_size is only supported when moe_dp_size == 1")
-	}
 	if md := s.Int("moe_dp_size"); md > 1 {
 		switch {
 		case tp%md != 0:
@@ -210,6 +217,9 @@ func (s *state) contextParallel() error {
 		case ep > 1 && ep*md != tp:
 			return assertion("ep_size * moe_dp_size must be equal to tp_size")
 		}
+	}
+	if md := s.Int("moe_dp_size"); s.since(r0512) && md != 1 && s.Int("attn_cp_size") != md {
+		return assertion("attn_cp_size != moe_dp_size is only supported when moe_dp_size == 1")
 	}
 	return nil
 }

@@ -80,6 +80,9 @@ func (s *state) linearAttention() error {
 	if decode == "flashinfer" && !s.Is("mamba_ssm_dtype", "bfloat16") && s.gpu.major >= 10 {
 		return valueError("--linear-attn-decode-backend flashinfer on SM100+ requires --mamba-ssm-dtype bfloat16, got %s", pyRepr(s.Get("mamba_ssm_dtype")))
 	}
+	if s.Bool("enable_linear_replayssm_spec") {
+		return s.replaySpec(decode)
+	}
 	return nil
 }
 
@@ -156,4 +159,40 @@ func (s *state) mxfp8KV() error {
 		return valueError("--kv-cache-dtype mxfp8 requires an SM100+ (Blackwell) GPU for the block-scaled operands used by the FA4 MXFP8 attention path.")
 	}
 	return nil
+}
+
+// replaySpec checks cached replay of linear attention's states in speculation.
+func (s *state) replaySpec(decode string) error {
+	const flag = "--enable-linear-replayssm-spec "
+	switch {
+	case !s.Is("speculative_eagle_topk", nil, 1):
+		return valueError(flag+"requires a linear draft chain (--speculative-eagle-topk in {None, 1}); the chunked verify kernel uses a strictly-lower causal mask and is invalid for EAGLE tree verify. Got --speculative-eagle-topk=%d.", s.Int("speculative_eagle_topk"))
+	case decode != "triton" && decode != "flashinfer":
+		return valueError(flag+"requires the triton or flashinfer linear-attn decode backend, got --linear-attn-decode-backend='%s'.", decode)
+	case s.Is("disaggregation_mode", "prefill"):
+		return valueError(flag + "is not supported on a PD prefill server: the ring is spec-verify-only scratch and the prefill server never runs spec verify.")
+	case s.Bool("enable_linear_replayssm"):
+		return valueError("--enable-linear-replayssm-spec and --enable-linear-replayssm are mutually exclusive: they share the ring storage but drive it with incompatible cursor protocols (per-decode-forward vs per-verify-commit advance).")
+	}
+	if !s.Nil("mamba_ssm_dtype") {
+		if !s.Is("mamba_ssm_dtype", "float32") {
+			s.warn("--enable-linear-replayssm-spec with --mamba-ssm-dtype=%s: %s", s.Str("mamba_ssm_dtype"), s.pick(
+				"the closed-loop fold re-quantizes the committed state each commit/flush (fp32 keeps it bit-exact to the fp32 recurrent baseline), so it may drift over long sequences. Validate accuracy for your model.",
+				"the compact checkpoint is materialized after each accepted verify window; validate long-sequence accuracy and throughput."))
+		}
+		return nil
+	}
+	s.because("SGL-MAMBA-REPLAY", byCoupling, "replayed states are kept exactly", "enable_linear_replayssm_spec")
+	s.Set("mamba_ssm_dtype", "float32")
+	s.info("--enable-linear-replayssm-spec: setting --mamba-ssm-dtype float32 (%s).", s.pick(
+		"the closed-loop exact fold keeps the SSM checkpoint bit-identical to the recurrent baseline", "cached replay uses compensated checkpoint projection and materialization"))
+	return nil
+}
+
+// pick is a wording that 0.5.23 changed.
+func (s *state) pick(before, since string) string {
+	if s.since(r0523) {
+		return since
+	}
+	return before
 }

@@ -71,6 +71,7 @@ func postInit() []step {
 		at("SGL-PP", "_handle_pipeline_parallelism (0.5.9)", "", (*state).pipelineParallel),
 		at("SGL-SPEC", "_handle_speculative_decoding (0.5.9)", "", (*state).speculative),
 		{ID: "SGL-BOUNDARY", Versions: versions(">=0.5.23"), Source: srcGroups + "boundary_reduction.py (0.5.23)", Run: (*state).boundary},
+		{ID: "SGL-LAYERNORM-SP", Versions: versions(">=0.5.23"), Source: srcGroups + "layernorm_sp_hook.py (0.5.23)", Run: (*state).layerNormSP},
 		at("SGL-MOE-CUTEDSL", "_validate_cutedsl_a2a_token_budget (0.5.15)", ">=0.5.15 <0.5.23", (*state).cuteDSLBudget),
 		{ID: "SGL-MOE-A2A-TOKENS", Versions: versions(">=0.5.23"), Source: srcGroups + "moe_hook.py (0.5.23)", Run: (*state).flashinferBudget},
 		{ID: "SGL-MOE-MEGA-TOKENS", Versions: versions(">=0.5.23"), Source: srcGroups + "mega_moe_hook.py (0.5.23)", Run: (*state).megaBudget},

@@ -30,6 +30,13 @@ func (s *state) speculative() error {
 		s.because("SGL-SPEC-NEXTN", byDefault, "NEXTN is EAGLE with the model's own draft layer")
 		s.Set("speculative_algorithm", "EAGLE")
 	}
+	if s.Bool("speculative_use_block_verification") && !s.Is("speculative_algorithm", "EAGLE", "EAGLE3", "DFLASH", "DSPARK") {
+		return valueError("--speculative-use-block-verification only supports EAGLE / EAGLE3 / NEXTN / DFLASH / DSPARK.")
+	}
+	if s.Bool("speculative_use_block_verification") && s.Is("speculative_algorithm", "EAGLE", "EAGLE3") {
+		s.because("SGL-SPEC-BLOCK", byCoupling, "blocks are verified by rejection", "speculative_use_block_verification")
+		s.Set("speculative_use_rejection_sampling", true)
+	}
 	if err := s.draftWindow(); err != nil {
 		return err
 	}
