@@ -108,8 +108,13 @@ func (p *planner) ground(ctx context.Context, cmd command.Command) (*ground, err
 		g.notes = append(g.notes, "flags are those of the --help text given; what they do is planned as in "+name+" "+knownRelease(e, g.version))
 	}
 	p.libraries(g, installed)
-	g.gpu, err = p.gpu(ctx, cmd)
-	return g, err
+	if g.gpu, err = p.gpu(ctx, cmd); err != nil {
+		return nil, err
+	}
+	if g.gpu.AMD() && name == "vllm" {
+		return nil, usage("no plan for vllm on %s: what it decides on AMD GPUs is not known here", g.gpu)
+	}
+	return g, nil
 }
 
 // release settles the engine's release; installed says that it is the one of

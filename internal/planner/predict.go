@@ -29,7 +29,7 @@ func Predict(l *launch.Launch, cmd *command.Command) map[string]string {
 		return nil
 	}
 	gpu, ok := gpuOf(l)
-	if !ok {
+	if !ok || gpu.AMD() && engine.Name == "vllm" {
 		return nil
 	}
 	g := &ground{engine: engine, lines: l.Engine, version: l.Version, gpu: gpu, deps: maps.Clone(engine.Pins(l.Version))}
