@@ -20,6 +20,8 @@ type arithmetic interface {
 	dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []float32)
 	// decode16 decodes BF16 or F16.
 	decode16(t numfmt.GGUF, dst []float32, src []byte)
+	// decode32 decodes little-endian float32, for any length.
+	decode32(dst []float32, src []byte)
 	// fp8Half decodes E4M3FN to binary16 of 2^-8 times the value; ok is false,
 	// and dst worthless, if there is a NaN.
 	fp8Half(dst []uint16, codes []byte) (ok bool)

@@ -19,6 +19,7 @@ type vectors struct {
 	f16DotAsm     func(acc *lanes, w *byte, stride int, x *float32, n int)
 	bf16DecodeAsm func(dst *float32, src *byte, n int)
 	f16DecodeAsm  func(dst *float32, src *byte, n int)
+	f32DecodeAsm  func(dst *float32, src *byte, n int)
 	fp8HalfAsm    func(dst *uint16, src *byte, n int) int
 	halfScaledAsm func(dst *float32, src *uint16, n int, scale float32)
 	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int)
@@ -108,6 +109,15 @@ func (v *vectors) decode16(t numfmt.GGUF, dst []float32, src []byte) {
 	} else {
 		v.f16DecodeAsm(&dst[0], &src[0], len(dst))
 	}
+}
+
+func (v *vectors) decode32(dst []float32, src []byte) {
+	n := len(dst) &^ 15
+	if n > 0 {
+		_ = src[4*n-1]
+		v.f32DecodeAsm(&dst[0], &src[0], n)
+	}
+	v.scalar.decode32(dst[n:], src[4*n:])
 }
 
 func (v *vectors) fp8Half(dst []uint16, codes []byte) bool {

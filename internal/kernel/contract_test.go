@@ -96,6 +96,8 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 		decoded(k.String()+" decode", func(a arithmetic, dst []float32) { a.decode16(k, dst, half) })
 	}
 
+	decoded("decode32", func(a arithmetic, dst []float32) { a.decode32(dst[:n-3], half) })
+
 	codes := raw(n)
 	gotHalf, wantHalf := make([]uint16, n), make([]uint16, n)
 	gotOK, wantOK := a.fp8Half(gotHalf, codes), ref.fp8Half(wantHalf, codes)

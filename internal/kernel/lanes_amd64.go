@@ -47,6 +47,11 @@ func bf16DecodeAVX512(dst *float32, src *byte, n int)
 //go:noescape
 func f16DecodeAVX512(dst *float32, src *byte, n int)
 
+// f32DecodeAVX512 copies n little-endian float32; n is a multiple of 16.
+//
+//go:noescape
+func f32DecodeAVX512(dst *float32, src *byte, n int)
+
 // fp8HalfAVX512 turns n E4M3FN codes into binary16 of 2^-8 times the value; n is a multiple of 16. The result is not 0 if a code is NaN.
 //
 //go:noescape
@@ -116,6 +121,11 @@ func bf16DecodeAVX2(dst *float32, src *byte, n int)
 //
 //go:noescape
 func f16DecodeAVX2(dst *float32, src *byte, n int)
+
+// f32DecodeAVX2 copies n little-endian float32; n is a multiple of 16.
+//
+//go:noescape
+func f32DecodeAVX2(dst *float32, src *byte, n int)
 
 // fp8HalfAVX2 turns n E4M3FN codes into binary16 of 2^-8 times the value; n is a multiple of 16. The result is not 0 if a code is NaN.
 //

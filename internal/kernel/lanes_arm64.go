@@ -42,6 +42,11 @@ func bf16DecodeNEON(dst *float32, src *byte, n int)
 //go:noescape
 func f16DecodeNEON(dst *float32, src *byte, n int)
 
+// f32DecodeNEON copies n little-endian float32; n is a multiple of 16.
+//
+//go:noescape
+func f32DecodeNEON(dst *float32, src *byte, n int)
+
 // fp8HalfNEON turns n E4M3FN codes into binary16 of 2^-8 times the value; n is a multiple of 16. The result is not 0 if a code is NaN.
 //
 //go:noescape

@@ -129,7 +129,7 @@ type blocks struct {
 
 func (w blocks) decode(s *scratch, dst []float32, row, col int) {
 	if w.values == 1 {
-		w.t.Decode(dst, w.data[row*w.stride+col*w.bytes:])
+		arith.decode32(dst, w.data[row*w.stride+col*w.bytes:])
 		return
 	}
 	s.unpack(w, 0, row, col, len(dst))

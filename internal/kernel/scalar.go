@@ -78,6 +78,8 @@ func (s scalar) dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []floa
 
 func (scalar) decode16(t numfmt.GGUF, dst []float32, src []byte) { t.Decode(dst, src) }
 
+func (scalar) decode32(dst []float32, src []byte) { numfmt.DecodeF32(dst, src) }
+
 func (scalar) fp8Half(dst []uint16, codes []byte) bool {
 	for i, c := range codes[:len(dst)] {
 		if c&0x7f == 0x7f {

@@ -26,6 +26,7 @@ func amd64(u *unit) {
 			f.p("VPSLLD $16, %s, %s", to, to)
 		})
 		v.widen(u, "f16", func(f *function, from, to string) { f.p("VCVTPH2PS %s, %s", from, to) })
+		v.copyF32(u)
 		v.fp8Half(u)
 		v.halfScaled(u)
 		v.halfDot(u)
@@ -301,6 +302,25 @@ func (v vec) widen(u *unit, kind string, widen func(f *function, from, to string
 		f.p("VMOVUPS %s, %d(DI)(AX*2)", v.r(part), v.bytes()*part)
 	}
 	f.p("ADDQ $32, AX")
+	f.p("CMPQ AX, CX")
+	f.p("JLT %s", loop)
+	v.end(f)
+}
+
+func (v vec) copyF32(u *unit) {
+	f := u.function("f32Decode"+v.name, "copies n little-endian float32; n is a multiple of 16.", "dst *float32", "src *byte", "n int")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("src"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, CX")
+	loop := f.label()
+	f.p("PREFETCHT0 %d(SI)(AX*1)", ahead)
+	for part := range v.parts() {
+		f.p("VMOVUPS %d(SI)(AX*1), %s", v.bytes()*part, v.r(part))
+		f.p("VMOVUPS %s, %d(DI)(AX*1)", v.r(part), v.bytes()*part)
+	}
+	f.p("ADDQ $64, AX")
 	f.p("CMPQ AX, CX")
 	f.p("JLT %s", loop)
 	v.end(f)

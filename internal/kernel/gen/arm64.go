@@ -28,6 +28,7 @@ func arm64(u *unit) {
 	neonSums(u)
 	neonDecode(u, "bf16DecodeNEON", shll)
 	neonDecode(u, "f16DecodeNEON", fcvtl)
+	neonCopyF32(u)
 	neonFP8Half(u)
 	neonHalfScaled(u)
 	neonHalfDot(u)
@@ -208,6 +209,18 @@ func neonDecode(u *unit, name string, w widening) {
 	neonWiden(f, w, 5, 2)
 	moveLanes(f, true, "R0", 0, 4)
 	f.p("ADD $32, R1")
+	f.p("ADD $64, R0")
+	again(f, "R2", 16, loop)
+	f.p("RET")
+}
+
+func neonCopyF32(u *unit) {
+	f := u.function("f32DecodeNEON", "copies n little-endian float32; n is a multiple of 16.", "dst *float32", "src *byte", "n int")
+	load(f, "dst", "R0", "src", "R1", "n", "R2")
+	loop := f.label()
+	moveLanes(f, false, "R1", 0, 4)
+	moveLanes(f, true, "R0", 0, 4)
+	f.p("ADD $64, R1")
 	f.p("ADD $64, R0")
 	again(f, "R2", 16, loop)
 	f.p("RET")
