@@ -544,6 +544,24 @@ func TestSound(t *testing.T) {
 			}
 			return m.write()
 		}(),
+		"inside of a model that sees": func() string {
+			m := glm(t)
+			for i := range m.tensors {
+				m.tensors[i].Name = "language_model." + m.tensors[i].Name
+			}
+			m.bf16("vision_tower.encoder.layers.0.attn.qkv.weight", 8, 8)
+			m.config = map[string]any{"model_type": "kimi_k25", "architectures": []string{"KimiK25ForConditionalGeneration"}, "text_config": m.config, "eos_token_id": []int{120}}
+			return m.write()
+		}(),
+		"with the language model inside": func() string {
+			m := glm(t)
+			for i := range m.tensors {
+				if rest, ok := strings.CutPrefix(m.tensors[i].Name, "model."); ok {
+					m.tensors[i].Name = "model.language_model." + rest
+				}
+			}
+			return m.write()
+		}(),
 		"padded vocabulary": func() string {
 			m := llama(t)
 			clear(m.get("model.embed_tokens.weight").Data[120*64*2:])

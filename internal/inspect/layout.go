@@ -216,7 +216,11 @@ func (l *layout) wants() []want {
 		{l.prefix + "norm", "weight", []int{l.hidden}, "hidden_size"},
 	}
 	if !l.tied {
-		w = append(w, want{strings.TrimSuffix(strings.TrimSuffix(l.prefix, "model."), "language_model.") + "lm_head", "weight", []int{l.vocab, l.hidden}, "vocab_size x hidden_size"})
+		head := "lm_head"
+		if around, ok := strings.CutSuffix(l.prefix, ".model."); ok { // language_model.model.
+			head = around + ".lm_head"
+		}
+		w = append(w, want{head, "weight", []int{l.vocab, l.hidden}, "vocab_size x hidden_size"})
 	}
 	for i := range l.layers {
 		w = append(w, l.layer(i)...)
