@@ -375,6 +375,9 @@ func (s *state) platform() error {
 		s.because("VLLM-SCHED-DIFFUSION", byModel, "Blocks of tokens need a scheduler of their own.")
 		s.Set("scheduler.scheduler_cls", "vllm.v1.core.sched.diffusion_scheduler."+class)
 	}
+	if events, _ := s.args.Get("kv_events_config").(map[string]any); events["enable_kv_cache_events"] == true && !s.Bool("cache.enable_prefix_caching") {
+		s.warn("KV cache events are on, but prefix caching is not enabled. Use --enable-prefix-caching to enable.")
+	}
 	if s.prefixLM() && s.Bool("model.is_multimodal_model") && !s.Bool("scheduler.disable_chunked_mm_input") {
 		s.because("VLLM-SCHED-MM-CHUNK", byModel, "The tokens of an image attend in both directions, so an image is not cut.")
 		s.Set("scheduler.disable_chunked_mm_input", true)

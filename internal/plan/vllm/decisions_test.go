@@ -678,6 +678,14 @@ var decisions = []decision{
 		want: map[string]any{"model.max_model_len": 8192},
 	},
 	{
+		name: "transformers' code cannot be used", version: "0.24.0", config: qwen3Next, gpu: h100, argv: "--model-impl transformers",
+		refuse: "create_engine_config ValidationError: 1 validation error for ModelConfig\n  Value error, The Transformers implementation of 'Qwen3NextForCausalLM' is not compatible with vLLM.",
+	},
+	{
+		name: "events without prefix caching", version: "0.24.0", config: llama, gpu: h100, argv: `--no-enable-prefix-caching --kv-events-config {"enable_kv_cache_events":true}`,
+		says: []string{"KV cache events are on, but prefix caching is not enabled."},
+	},
+	{
 		name: "misspelt variable", version: "0.24.0", config: llama, gpu: h100, env: map[string]string{"VLLM_GIRAFFE": "1"},
 		says: []string{"Unknown vLLM environment variable detected: VLLM_GIRAFFE"},
 	},

@@ -241,6 +241,9 @@ func (s *state) convertType() error {
 // resolveArchitecture finds the class that runs the model.
 func (s *state) resolveArchitecture() error {
 	m := s.model
+	if s.args.Str("model_impl") == "transformers" && len(m.architectures) > 0 && !s.transformersRuns(m) {
+		return invalid("ModelConfig", "The Transformers implementation of '%s' is not compatible with vLLM.", m.architectures[0])
+	}
 	var ok bool
 	if m.name, m.class, ok = s.inspect(); !ok {
 		return s.unsupported()
