@@ -354,6 +354,16 @@ var decisions = []decision{
 		says: []string{"Enable Aiter AllReduce Fusion for DeepseekV3ForCausalLM"},
 	},
 	{
+		name: "hidden states", version: "0.5.18", config: llama, gpu: h100, argv: "--return-hidden-states-mode last", want: map[string]any{"enable_return_hidden_states": true},
+	},
+	{
+		name: "all hidden states", version: "0.5.23", config: llama, gpu: h100, argv: "--enable-return-hidden-states", want: map[string]any{"return_hidden_states_mode": "full"},
+	},
+	{
+		name: "balance of experts is reported", version: "0.5.18", config: qwenMoE, gpu: h100, argv: "--expert-balancedness-report-mode prometheus",
+		want: map[string]any{"expert_distribution_recorder_mode": "stat"},
+	},
+	{
 		name: "sparse attention's kernels", version: "0.5.10", config: deepSeekV32, gpu: b200, argv: "--tp 8",
 		want: map[string]any{"attention_backend": "nsa", "kv_cache_dtype": "fp8_e4m3", "nsa_prefill_backend": "trtllm", "nsa_decode_backend": "trtllm", "page_size": 64},
 	},

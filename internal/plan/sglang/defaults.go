@@ -131,6 +131,18 @@ func (s *state) megaAlias() error {
 	return nil
 }
 
+// hiddenMode says how much of the hidden states is returned.
+func (s *state) hiddenMode() error {
+	if !s.Nil("return_hidden_states_mode") {
+		s.because("SGL-HIDDEN-STATES", byCoupling, "a mode turns them on", "return_hidden_states_mode")
+		s.Set("enable_return_hidden_states", true)
+	} else if s.Bool("enable_return_hidden_states") || s.since(r0523) && s.Bool("enable_return_aux_hidden_states") {
+		s.because("SGL-HIDDEN-STATES", byDefault, "all of them, unless told otherwise", "enable_return_hidden_states")
+		s.Set("return_hidden_states_mode", "full")
+	}
+	return nil
+}
+
 // oldBackends are settings whose value "compressed" is now "dsv4".
 var oldBackends = []string{"attention_backend", "decode_attention_backend", "prefill_attention_backend", "speculative_draft_attention_backend"}
 

@@ -149,9 +149,7 @@ nemotron_h olmo3`},
 	{"0.5.8.post1", `
 afmoe`},
 	{"0.5.9", `
-bailing_hybrid granitemoehybrid kimi_k25 qwen3_5 qwen3_5_moe step3p5`},
-	{"0.5.10.post1", `
-lfm2_moe`},
+bailing_hybrid granitemoehybrid kimi_k25 lfm2_moe qwen3_5 qwen3_5_moe step3p5`},
 	{"0.5.12.post1", `
 NemotronH_Nano_Omni_Reasoning_V3 deepseek_v32 deepseek_v4 intern_s2_preview kimi_k2 laguna
 minicpmv4_6 minicpmv4_6_vision qwen3_asr qwen3_asr_thinker`},

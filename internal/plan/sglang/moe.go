@@ -436,8 +436,9 @@ func (s *state) elasticEP() error {
 }
 
 func (s *state) expertMetrics() error {
-	if s.Bool("enable_expert_distribution_metrics") && s.Nil("expert_distribution_recorder_mode") {
-		s.because("", byCoupling, "metrics need statistics", "enable_expert_distribution_metrics")
+	reported := s.Known("expert_balancedness_report_mode") && !s.Is("expert_balancedness_report_mode", "off")
+	if (s.Bool("enable_expert_distribution_metrics") || reported) && s.Nil("expert_distribution_recorder_mode") {
+		s.because("", byCoupling, "metrics need statistics", "enable_expert_distribution_metrics", "expert_balancedness_report_mode")
 		s.Set("expert_distribution_recorder_mode", "stat")
 	}
 	if !s.Nil("expert_distribution_recorder_buffer_size") {

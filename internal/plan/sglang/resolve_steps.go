@@ -21,6 +21,7 @@ func resolveSteps() []step { return append(postInit502(), postInit()...) }
 func postInit() []step {
 	return []step{
 		{ID: "SGL-DP-NAMES", Versions: versions(">=0.5.23"), Source: srcGroups + "parallel_hook.py (0.5.23)", Run: (*state).oldDPAttention},
+		at("SGL-HIDDEN-STATES", "_handle_return_hidden_states_mode (0.5.18)", ">=0.5.18", (*state).hiddenMode),
 		at("SGL-LOADBALANCE", "_handle_load_balance_method (0.5.9)", ">=0.5.8 <0.5.15", (*state).loadBalance),
 		at("SGL-PD", "_handle_pd_disaggregation (0.5.12)", ">=0.5.12 <0.5.15", (*state).disaggregation),
 		at("SGL-NOKV", "_validate_prefill_only_disable_kv_cache_args (0.5.12)", ">=0.5.12 <0.5.15", (*state).noKVCache),
