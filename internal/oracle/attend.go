@@ -15,19 +15,21 @@ type reach struct {
 // only.
 const tokenBlock = 16
 
-// heads attends with keys and values per KV head: query head h uses KV head
-// h/(heads/len(keys)). q holds heads*dk values per token, the result heads*dv.
-func (st *step) heads(q []float32, heads, dk, dv int, keys, values []*lines, scale float32, at func(t int) reach) []float32 {
-	group := heads / len(keys)
+// heads attends with the cached keys and values per KV head: query head h uses
+// KV head h/(heads/KV heads). q holds heads*dk values per token, the result heads*dv.
+func (st *step) heads(q []float32, heads, dk, dv int, scale float32, at func(t int) reach) []float32 {
+	kvHeads := len(st.parts[0].cache.keys)
+	group := heads / kvHeads
 	out := make([]float32, st.n*heads*dv)
-	blocks := (st.n + tokenBlock - 1) / tokenBlock
-	st.m.pool.Each(blocks*len(keys), func(i int) {
-		kv, t0 := i%len(keys), i/len(keys)*tokenBlock
-		b := &headBlock{st: st, group: group, dk: dk, dv: dv, keys: keys[kv], values: values[kv], scale: scale}
-		for t := t0; t < min(t0+tokenBlock, st.n); {
+	blocks := st.blocks(tokenBlock)
+	st.m.pool.Each(len(blocks)*kvHeads, func(i int) {
+		kv, from, to := i%kvHeads, blocks[i/kvHeads].from, blocks[i/kvHeads].to
+		c := st.rows[from].cache
+		b := &headBlock{st: st, group: group, dk: dk, dv: dv, keys: c.keys[kv], values: c.values[kv], scale: scale}
+		for t := from; t < to; {
 			n := 1
 			first := at(t)
-			for first.list == nil && t+n < min(t0+tokenBlock, st.n) && at(t+n).list == nil {
+			for first.list == nil && t+n < to && at(t+n).list == nil {
 				n++
 			}
 			for j := range n {
@@ -41,7 +43,7 @@ func (st *step) heads(q []float32, heads, dk, dv int, keys, values []*lines, sca
 	return out
 }
 
-// headBlock is some tokens of one KV head.
+// headBlock is some tokens of one text and one KV head.
 type headBlock struct {
 	st           *step
 	group        int
@@ -62,7 +64,7 @@ func (b *headBlock) add(t int, r reach, q, out []float32) {
 
 // run attends for the tokens added, and forgets them.
 func (b *headBlock) run() {
-	from, to := b.reaches[0].from, b.st.start+b.tokens[len(b.tokens)-1]+1
+	from, to := b.reaches[0].from, b.st.position(b.tokens[len(b.tokens)-1])+1
 	k, v := b.keys.data[from*b.dk:to*b.dk], b.values.data[from*b.dv:to*b.dv]
 	if list := b.reaches[0].list; list != nil { // a token of its own
 		k, v = gather(b.keys, list), gather(b.values, list)
@@ -73,7 +75,7 @@ func (b *headBlock) run() {
 	for i, t := range b.tokens {
 		lo, hi := 0, rows
 		if b.reaches[i].list == nil {
-			lo, hi = b.reaches[i].from-from, b.st.start+t+1-from
+			lo, hi = b.reaches[i].from-from, b.st.position(t)+1-from
 		}
 		for g := range b.group {
 			p := scores[(i*b.group+g)*rows:][lo:hi]

@@ -2,8 +2,10 @@ package oracle_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"shakedown/internal/oracle"
 	"shakedown/internal/oracle/oracletest"
 )
 
@@ -66,6 +68,37 @@ func benchmark(b *testing.B, prompt, step int) {
 				}
 				b.ReportMetric(float64(step*b.N)/b.Elapsed().Seconds(), "tokens/s")
 			})
+		}
+	}
+}
+
+// BenchmarkTogether decodes several texts in one pass, behind prompts of 128;
+// ns/op is the time of a token of each.
+func BenchmarkTogether(b *testing.B) {
+	for _, name := range []string{"dense-135M", "dsa-150M"} {
+		for _, format := range []string{"bf16", "fp8", "nvfp4"} {
+			m := open(b, oracletest.Write(b, benchModels[name], oracletest.Options{Format: benchFormats()[format]}), "exact")
+			for _, n := range []int{1, 8} {
+				b.Run(fmt.Sprintf("%s/%s/%d", name, format, n), func(b *testing.B) {
+					feeds := make([]oracle.Feed, n)
+					for i := range feeds {
+						s := m.NewSession(nil)
+						if _, err := s.Feed(b.Context(), tokens(128)); err != nil {
+							b.Fatal(err)
+						}
+						feeds[i] = oracle.Feed{Session: s, Tokens: []int{i}}
+					}
+					b.ResetTimer()
+					for range b.N {
+						hidden, err := m.FeedAll(b.Context(), feeds)
+						if err != nil {
+							b.Fatal(err)
+						}
+						m.Logits(slices.Concat(hidden...))
+					}
+					b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tokens/s")
+				})
+			}
 		}
 	}
 }

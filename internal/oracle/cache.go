@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 
+	"shakedown/internal/kernel"
 	"shakedown/internal/numfmt"
 	"shakedown/internal/oracle/family"
 	"shakedown/internal/oracle/numerics"
@@ -87,7 +88,7 @@ func keep(dst, src []float32, _ int) { copy(dst, src) }
 
 func storeBF16(dst, src []float32, _ int) {
 	copy(dst, src)
-	numfmt.RoundBF16s(dst)
+	kernel.RoundBF16s(dst)
 }
 
 func storeF16(dst, src []float32, _ int) {

@@ -45,7 +45,7 @@ func (d *Drafter) Feed(ctx context.Context, hidden []float32, next []int) ([]flo
 		return nil, err
 	}
 	d.rope.grow(d.n + len(next))
-	st := &step{m: m, tap: d.tap, rope: d.rope, layer: d.layer, start: d.n, n: len(next)}
+	st := m.newStep(d.tap, d.layer, &part{n: len(next), start: d.n, rope: d.rope, cache: d.cache})
 	if m.Num.MTP == numerics.MTPPostNorm {
 		hidden = st.streamNorm("mtp.final_norm", m.norm, hidden)
 	}
@@ -55,7 +55,7 @@ func (d *Drafter) Feed(ctx context.Context, hidden []float32, next []int) ([]flo
 	for t := range next {
 		both = append(append(both, e[t*w:][:w]...), h[t*w:][:w]...) // the embedding comes first
 	}
-	x := d.d.run(st, d.cache, st.mul("mtp.join", d.d.join, both))
+	x := d.d.run(st, st.mul("mtp.join", d.d.join, both))
 	d.n += len(next)
 	x = st.norm("mtp.norm", d.d.headNorm, x, m.Spec.Eps)
 	return st.mul("mtp.logits", m.head, x), nil

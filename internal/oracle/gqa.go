@@ -28,7 +28,7 @@ func (b *binder) gqa(prefix string, hidden int, a *family.GQA) *gqa {
 	return out
 }
 
-func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
+func (a *gqa) run(st *step, x []float32) []float32 {
 	m := st.m
 	all := st.muls(x, named{"attn.q", a.q}, named{"attn.k", a.k}, named{"attn.v", a.v})
 	q, k, v := all[0], all[1], all[2]
@@ -40,13 +40,12 @@ func (a *gqa) run(st *step, c *cache, x []float32) []float32 {
 	st.turnHeads(k, a.KVHeads, a.HeadDim, 0, m.layout(a.Interleave))
 	st.see("attn.q_rope", "", q)
 	st.see("attn.k_rope", "", k)
-	put(c.keys, st.start, k)
-	put(c.values, st.start, v)
-	out := st.heads(q, a.Heads, a.HeadDim, a.HeadDim, c.keys, c.values, float32(1/math.Sqrt(float64(a.HeadDim))), func(t int) reach {
+	st.storeHeads(k, v)
+	out := st.heads(q, a.Heads, a.HeadDim, a.HeadDim, float32(1/math.Sqrt(float64(a.HeadDim))), func(t int) reach {
 		if a.Window == 0 {
 			return reach{}
 		}
-		return reach{from: max(st.start+t+1-a.Window, 0)}
+		return reach{from: max(st.position(t)+1-a.Window, 0)}
 	})
 	st.see("attn.heads", "", out)
 	return st.mul("attn.o", a.o, out)
@@ -57,7 +56,7 @@ func (st *step) turnHeads(x []float32, heads, dim, skip int, interleave bool) {
 	w := heads * dim
 	st.m.pool.Each(st.n, func(t int) {
 		for h := range heads {
-			st.rope.turn(x[t*w+h*dim+skip:][:dim-skip], st.start+t, interleave, st.m.round.eager, st.m.round.act)
+			st.rows[t].rope.turn(x[t*w+h*dim+skip:][:dim-skip], st.position(t), interleave, st.m.round.eager, st.m.round.act)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func (b *binder) indexer(prefix string, hidden int, a *family.MLA) *indexer {
 }
 
 // run stores the keys of the tokens and chooses each token's positions.
-func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
+func (x *indexer) run(st *step, hidden, low []float32) [][]int {
 	m := st.m
 	layout := x.Interleave
 	if m.Num.IndexRope != numerics.RopeConfig {
@@ -52,9 +52,10 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 	}
 	m.round.eager.apply(k)
 	st.m.pool.Each(st.n, func(t int) {
-		st.rope.turn(k[t*x.Dim:][:x.rope], st.start+t, layout, m.round.eager, nil)
+		rope, pos := st.rows[t].rope, st.position(t)
+		rope.turn(k[t*x.Dim:][:x.rope], pos, layout, m.round.eager, nil)
 		for h := range x.Heads {
-			st.rope.turn(q[(t*x.Heads+h)*x.Dim:][:x.rope], st.start+t, layout, m.round.eager, nil)
+			rope.turn(q[(t*x.Heads+h)*x.Dim:][:x.rope], pos, layout, m.round.eager, nil)
 		}
 	})
 	m.round.act.apply(q)
@@ -69,22 +70,22 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 		m.round.act.apply(q)
 		m.round.act.apply(k)
 	}
-	c.index.put(st.start, k)
+	stored := st.store(k, func(c *cache) *lines { return c.index })
 	if m.Num.IndexKV != numerics.IndexAct {
 		for i := range st.n * x.Heads {
 			head := q[i*x.Dim:][:x.Dim]
-			c.index.store(head, slices.Clone(head), 0)
+			st.rows[i/x.Heads].cache.index.store(head, slices.Clone(head), 0)
 		}
 	}
 	st.see("index.q_rope", "", q)
-	st.see("index.k_rope", x.kNorm.name, c.index.data[st.start*x.Dim:])
+	st.see("index.k_rope", x.kNorm.name, stored)
 
 	selected := make([][]int, st.n)
 	scores := make([][]float32, st.n)
 	st.m.pool.Each(st.n, func(t int) {
-		n := st.start + t + 1
+		n := st.position(t) + 1
 		heads := make([]float32, x.Heads*n)
-		products(heads, c.index.data[:n*x.Dim], x.Dim, q[t*x.Heads*x.Dim:][:x.Heads*x.Dim])
+		products(heads, st.rows[t].cache.index.data[:n*x.Dim], x.Dim, q[t*x.Heads*x.Dim:][:x.Heads*x.Dim])
 		s := make([]float32, n)
 		for h := range x.Heads {
 			weight := w[t*x.Heads+h] * x.wScale
@@ -93,7 +94,7 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 			}
 		}
 		scores[t] = s
-		selected[t] = visible(st.start + t)
+		selected[t] = visible(st.position(t))
 		if n > x.TopK {
 			selected[t] = TopK(s, x.TopK)
 			slices.Sort(selected[t])
@@ -108,6 +109,6 @@ func (x *indexer) run(st *step, c *cache, hidden, low []float32) [][]int {
 // see shows the scores of each token, which differ in number.
 func (x *indexer) see(st *step, scores [][]float32) {
 	for t, s := range scores {
-		st.tap.Op(&Op{Layer: st.layer, Name: "index.scores", Start: st.start + t, Tokens: 1, Width: len(s), Values: s})
+		st.tap.Op(&Op{Layer: st.layer, Name: "index.scores", Start: st.position(t), Tokens: 1, Width: len(s), Values: s})
 	}
 }

@@ -37,7 +37,7 @@ func (b *binder) mla(prefix string, hidden int, a *family.MLA) *mla {
 	return out
 }
 
-func (a *mla) run(st *step, c *cache, x []float32) []float32 {
+func (a *mla) run(st *step, x []float32) []float32 {
 	m := st.m
 	eps := m.Spec.Eps
 	if m.Num.Eps == numerics.EpsReference {
@@ -52,23 +52,23 @@ func (a *mla) run(st *step, c *cache, x []float32) []float32 {
 		low, kv = st.norm("attn.q_a_norm", a.qNorm, both[0], eps), both[1]
 		q = st.mul("attn.q_b", a.qb, low)
 	}
-	a.latent(st, c, kv, eps)
+	a.latent(st, kv, eps)
 	st.turnHeads(q, a.Heads, a.Nope+a.Rope, a.Nope, m.layout(a.Interleave))
 	st.see("attn.q_rope", "", q)
 
-	a.choose(st, c, x, low)
+	a.choose(st, x, low)
 	var out []float32
 	if m.Num.MLA == numerics.Expanded {
-		out = a.expanded(st, c, q)
+		out = a.expanded(st, q)
 	} else {
-		out = a.absorbed(st, c, q)
+		out = a.absorbed(st, q)
 	}
 	st.see("attn.heads", "", out)
 	return st.mul("attn.o", a.o, out)
 }
 
 // latent norms, rotates and stores what kv_a_proj made.
-func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
+func (a *mla) latent(st *step, kv []float32, eps float64) {
 	m, w := st.m, a.KVRank+a.Rope
 	low := make([]float32, 0, st.n*a.KVRank)
 	for t := range st.n {
@@ -77,10 +77,9 @@ func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
 	low = st.norm("attn.kv_a_norm", a.cNorm, low, eps)
 	for t := range st.n {
 		copy(kv[t*w:][:a.KVRank], low[t*a.KVRank:])
-		st.rope.turn(kv[t*w+a.KVRank:][:a.Rope], st.start+t, m.layout(a.Interleave), m.round.eager, m.round.act)
+		st.rows[t].rope.turn(kv[t*w+a.KVRank:][:a.Rope], st.position(t), m.layout(a.Interleave), m.round.eager, m.round.act)
 	}
-	c.latent.put(st.start, kv)
-	stored := c.latent.data[st.start*w:]
+	stored := st.store(kv, func(c *cache) *lines { return c.latent })
 	st.see("attn.latent", "", stored)
 	if m.Num.MLA != numerics.Expanded {
 		return
@@ -96,40 +95,39 @@ func (a *mla) latent(st *step, c *cache, kv []float32, eps float64) {
 		keys = append(append(keys, head[:a.Nope]...), turned...)
 		values = append(values, head[a.Nope:]...)
 	}
-	put(c.keys, st.start, keys)
-	put(c.values, st.start, values)
+	st.storeHeads(keys, values)
 }
 
 // choose finds out which positions each token attends to; st.selected stays nil
 // when that is all of them.
-func (a *mla) choose(st *step, c *cache, x, low []float32) {
+func (a *mla) choose(st *step, x, low []float32) {
 	if a.index != nil {
-		st.selected = a.index.run(st, c, x, low)
+		st.selected = a.index.run(st, x, low)
 	}
 	if st.tap == nil || a.Indexer == nil && !a.Shared {
 		return
 	}
 	for t, chosen := range st.selected {
-		st.tap.Selected(st.layer, st.start+t, chosen)
+		st.tap.Selected(st.layer, st.position(t), chosen)
 	}
 }
 
 // reach is what token t of the step attends to.
 func (a *mla) reach(st *step, t int) reach {
-	if st.selected == nil || len(st.selected[t]) == st.start+t+1 {
+	if st.selected == nil || len(st.selected[t]) == st.position(t)+1 {
 		return reach{}
 	}
 	return reach{list: st.selected[t]}
 }
 
 // expanded attends with keys and values per head.
-func (a *mla) expanded(st *step, c *cache, q []float32) []float32 {
-	return st.heads(q, a.Heads, a.Nope+a.Rope, a.V, c.keys, c.values, float32(a.Scale), func(t int) reach { return a.reach(st, t) })
+func (a *mla) expanded(st *step, q []float32) []float32 {
+	return st.heads(q, a.Heads, a.Nope+a.Rope, a.V, float32(a.Scale), func(t int) reach { return a.reach(st, t) })
 }
 
 // absorbed attends to latents: the key half of kv_b_proj is multiplied into the
 // query, the value half into the output.
-func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
+func (a *mla) absorbed(st *step, q []float32) []float32 {
 	m, w, lw := st.m, a.Nope+a.Rope, a.KVRank+a.Rope
 	query := make([]float32, st.n*a.Heads*lw) // latent query and rotated query
 	m.pool.Each(a.Heads, func(h int) {
@@ -147,7 +145,7 @@ func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
 		}
 	})
 	st.see("attn.q_latent", a.kvb.name, query)
-	mixed := a.mix(st, c, query)
+	mixed := a.mix(st, query)
 	st.see("attn.o_latent", "", mixed)
 	out := make([]float32, st.n*a.Heads*a.V)
 	m.pool.Each(a.Heads, func(h int) {
@@ -165,7 +163,7 @@ func (a *mla) absorbed(st *step, c *cache, q []float32) []float32 {
 // mix sums latents for every head of every token. All heads of a token see the
 // same latents; a few heads are taken at a time, so that one token has work for
 // several goroutines.
-func (a *mla) mix(st *step, c *cache, query []float32) []float32 {
+func (a *mla) mix(st *step, query []float32) []float32 {
 	lw := a.KVRank + a.Rope
 	mixed := make([]float32, st.n*a.Heads*a.KVRank)
 	const few = 8
@@ -173,9 +171,10 @@ func (a *mla) mix(st *step, c *cache, query []float32) []float32 {
 	st.m.pool.Each(st.n*parts, func(i int) {
 		t, h0 := i/parts, i%parts*few
 		heads := min(few, a.Heads-h0)
-		rows := c.latent.data[:(st.start+t+1)*lw]
+		latent := st.rows[t].cache.latent
+		rows := latent.data[:(st.position(t)+1)*lw]
 		if r := a.reach(st, t); r.list != nil {
-			rows = gather(c.latent, r.list)
+			rows = gather(latent, r.list)
 		}
 		n := len(rows) / lw
 		scores := make([]float32, heads*n)

@@ -112,13 +112,14 @@ func (m *Model) layout(config bool) bool {
 	return m.Num.Rope == numerics.RopeInterleave
 }
 
-// run is one decoder layer: x becomes x + attention, then that + MLP.
-func (l *layer) run(st *step, c *cache, x []float32) []float32 {
+// run is one decoder layer: x becomes x + attention, then that + MLP. The caches
+// are those of the parts of the step.
+func (l *layer) run(st *step, x []float32) []float32 {
 	h := st.streamNorm("attn.norm", l.inNorm, x)
 	if l.gqa != nil {
-		h = l.gqa.run(st, c, h)
+		h = l.gqa.run(st, h)
 	} else {
-		h = l.mla.run(st, c, h)
+		h = l.mla.run(st, h)
 	}
 	st.join("attn.residual", x, h)
 	h = st.streamNorm("mlp.norm", l.postNorm, x)

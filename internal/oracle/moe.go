@@ -113,9 +113,9 @@ func (p *moe) see(st *step, name string, l *linear, slots []slot, values []float
 	}
 	rows := make([]int, len(slots))
 	for i, s := range slots {
-		rows[i] = st.start + s.token
+		rows[i] = st.position(s.token)
 	}
-	st.tap.Op(&Op{Layer: st.layer, Name: name, Tensor: l.name, Start: st.start, Tokens: len(slots), Width: len(values) / len(slots), Values: values, Rows: rows})
+	st.tap.Op(&Op{Layer: st.layer, Name: name, Tensor: l.name, Start: st.position(0), Tokens: len(slots), Width: len(values) / len(slots), Values: values, Rows: rows})
 }
 
 // sum adds the weighted outputs of one token's experts.
@@ -169,7 +169,7 @@ func (p *moe) route(st *step, x []float32) (experts [][]int, weights [][]float32
 	})
 	if st.tap != nil {
 		for t := range st.n {
-			st.tap.Routed(st.layer, st.start+t, experts[t], weights[t])
+			st.tap.Routed(st.layer, st.position(t), experts[t], weights[t])
 		}
 	}
 	return experts, weights

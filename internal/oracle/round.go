@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"shakedown/internal/kernel"
 	"shakedown/internal/numfmt"
 	"shakedown/internal/oracle/numerics"
 )
@@ -17,7 +18,7 @@ func (r rounder) apply(x []float32) {
 func newRounder(a numerics.Act) rounder {
 	switch a {
 	case numerics.BF16:
-		return numfmt.RoundBF16s
+		return kernel.RoundBF16s
 	case numerics.F16:
 		return roundF16
 	}

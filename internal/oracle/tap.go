@@ -50,21 +50,10 @@ func (NoTap) Selected(int, int, []int) {}
 // Routed does nothing.
 func (NoTap) Routed(int, int, []int, []float32) {}
 
-// step is one pass of n tokens, the first at position start, through one layer.
-type step struct {
-	m        *Model
-	tap      Tap
-	rope     *rotation
-	layer    int
-	start, n int
-	sum      []float32 // the residual stream before it was rounded; nil before the first sum
-	selected [][]int   // positions chosen by the last indexer; nil before one ran
-}
-
 // see shows a result of all tokens to the tap.
 func (st *step) see(name, tensor string, values []float32) {
 	if st.tap != nil {
-		st.tap.Op(&Op{Layer: st.layer, Name: name, Tensor: tensor, Start: st.start, Tokens: st.n, Width: len(values) / st.n, Values: values})
+		st.tap.Op(&Op{Layer: st.layer, Name: name, Tensor: tensor, Start: st.position(0), Tokens: st.n, Width: len(values) / st.n, Values: values})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"shakedown/internal/oracle"
@@ -308,24 +309,68 @@ type feed struct {
 	err    error
 }
 
-// compute runs the tokens of all feeds through the model.
+// compute runs the tokens of all feeds through the model in one pass, so that
+// weights are read once. When that fails, each whose session can be taken back
+// gets a pass of its own, so that only those fail that are to blame.
 func (e *engine) compute(ctx context.Context, feeds []*feed) {
-	for _, f := range feeds {
-		if f.err != nil {
-			continue
-		}
-		f.err = guarded(f.job.id, func() error {
-			hidden, err := f.job.session.Feed(ctx, f.tokens)
-			if err != nil {
-				return err
-			}
-			if f.job.promptTop < 0 {
-				hidden = hidden[len(hidden)-len(hidden)/len(f.tokens):] // of the last token
-			}
-			f.logits = f.job.session.Logits(hidden)
-			return nil
-		})
+	feeds = slices.DeleteFunc(slices.Clone(feeds), func(f *feed) bool { return f.err != nil })
+	if len(feeds) == 0 {
+		return
 	}
+	before := make([]int, len(feeds))
+	for i, f := range feeds {
+		before[i] = f.job.session.Len()
+	}
+	err := e.together(ctx, feeds)
+	if err == nil {
+		return
+	}
+	if len(feeds) == 1 {
+		feeds[0].err = err
+		return
+	}
+	blamed := false
+	for i, f := range feeds {
+		f.err = err
+		if f.job.session.Truncate(before[i]) {
+			f.err = e.together(ctx, []*feed{f})
+		}
+		blamed = blamed || f.err != nil
+	}
+	var bug *bugError
+	if !blamed && errors.As(err, &bug) { // nobody else tells of it
+		e.bug(bug)
+	}
+}
+
+// together is one pass of several feeds, and their logits.
+func (e *engine) together(ctx context.Context, feeds []*feed) error {
+	pass := make([]oracle.Feed, len(feeds))
+	ids := make([]string, len(feeds))
+	for i, f := range feeds {
+		pass[i], ids[i] = oracle.Feed{Session: f.job.session, Tokens: f.tokens}, f.job.id
+	}
+	return guarded(strings.Join(slices.Compact(ids), ", "), func() error {
+		hidden, err := e.model.FeedAll(ctx, pass)
+		if err != nil {
+			return err
+		}
+		var wanted []float32 // of all feeds, side by side
+		rows := make([]int, len(feeds))
+		for i, f := range feeds {
+			rows[i] = len(f.tokens)
+			if f.job.promptTop < 0 {
+				rows[i] = 1 // the last token
+			}
+			wanted = append(wanted, hidden[i][(len(f.tokens)-rows[i])*e.model.Spec.Hidden:]...)
+		}
+		logits := e.model.Logits(wanted)
+		for i, f := range feeds {
+			n := rows[i] * e.model.Spec.Vocab
+			f.logits, logits = logits[:n:n], logits[n:]
+		}
+		return nil
+	})
 }
 
 // guarded turns a panic into a *bugError.

@@ -64,7 +64,7 @@ type Server struct {
 func New(c Config) *Server {
 	s := &Server{Config: c, counts: newCounters(), mux: http.NewServeMux(), started: c.Now()}
 	s.engine = newEngine(c.Model, c.Limits, s.counts, func(b *bugError) {
-		s.Log.Error("a bug ended a request", "request", b.id, "panic", fmt.Sprint(b.value), "stack", string(b.stack))
+		s.Log.Error("a bug in shakedown", "request", b.id, "panic", fmt.Sprint(b.value), "stack", string(b.stack))
 	})
 	if c.Tools {
 		s.dialect = dialectOf(c.Tokenizer)
