@@ -285,8 +285,8 @@ func sweep(b []byte, pattern uint64, sp lanes) (some, differ, bad uint64) {
 		d := binary.LittleEndian.Uint64(b[i+16:])
 		e := binary.LittleEndian.Uint64(b[i+24:])
 		some |= a | c | d | e
-		differ |= a ^ pattern | c ^ pattern | d ^ pattern | e ^ pattern
-		bad |= a&sp.mask + sp.add | c&sp.mask + sp.add | d&sp.mask + sp.add | e&sp.mask + sp.add
+		differ |= (a ^ pattern) | (c ^ pattern) | (d ^ pattern) | (e ^ pattern)
+		bad |= (a&sp.mask + sp.add) | (c&sp.mask + sp.add) | (d&sp.mask + sp.add) | (e&sp.mask + sp.add)
 	}
 	var word [8]byte
 	for ; i < len(b); i += 8 {
