@@ -15,7 +15,7 @@ func (t *Table) unknown(name string) Problem {
 		p.Flag = name
 		return p
 	}
-	p := Problem{Kind: UnknownFlag, Flag: name, Near: near(base, t.names())}
+	p := Problem{Kind: UnknownFlag, Flag: name, Near: Near(base, t.names())}
 	p.Text = fmt.Sprintf("%s is no flag of %s", name, t.release())
 	if len(p.Near) > 0 {
 		p.Text += "; similar: " + strings.Join(p.Near, ", ")
@@ -124,9 +124,9 @@ const (
 	maxNearName = 80 // longer names are not compared; the longest real one has 65 bytes
 )
 
-// near returns up to maxNear names within a small edit distance, closest
+// Near returns up to three names within a small edit distance, closest
 // first. A third of the length is where suggestions stop being helpful.
-func near(name string, all []string) []string {
+func Near(name string, all []string) []string {
 	if len(name) > maxNearName {
 		return nil
 	}

@@ -213,7 +213,7 @@ func (p *parser) checkValues(a Arg, r resolved) {
 			continue
 		}
 		if len(f.Choices) > 0 && !slices.Contains(f.Choices, v) {
-			p.report(Problem{Kind: BadChoice, Flag: r.name, Index: a.Index, Near: near(v, f.Choices),
+			p.report(Problem{Kind: BadChoice, Flag: r.name, Index: a.Index, Near: Near(v, f.Choices),
 				Text: fmt.Sprintf("%s %s: %s allows %s", r.name, v, p.table.release(), strings.Join(f.Choices, ", "))})
 		}
 	}

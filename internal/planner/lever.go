@@ -120,7 +120,9 @@ func title(l lever) string {
 }
 
 // starts says whether an answer is of a launch that the engine would start.
-func (a *answer) starts() bool { return a.res.Refusal == nil && len(a.loadErrors()) == 0 }
+func (a *answer) starts() bool {
+	return a.res.Refusal == nil && len(a.loadErrors()) == 0 && a.unshardable() == ""
+}
 
 // loadErrors are the runtime values that say that loading will fail.
 func (a *answer) loadErrors() []string {

@@ -83,7 +83,11 @@ func (p *planner) findModel(name string) (found, error) {
 		}
 		return found{model: m, note: note}, nil
 	}
-	return found{}, &ModelError{Name: name, Err: errNoModel, Near: nearProfiles(name)}
+	missing := &ModelError{Name: name, Err: errNoModel, Near: nearProfiles(name)}
+	if at != name {
+		missing.Err = fmt.Errorf("--map puts it at %s: %w", at, errNoModel)
+	}
+	return found{}, missing
 }
 
 // fromHub looks into the cache of Hugging Face's hub.

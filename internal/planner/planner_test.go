@@ -548,3 +548,61 @@ func profileConfig(tb testing.TB, name string) []byte {
 	tb.Fatal("no profile " + name)
 	return nil
 }
+
+// TestShards: the heads of a model have to divide by the ranks that attention
+// has, which SGLang's settings alone do not tell.
+func TestShards(t *testing.T) {
+	for _, tt := range []struct{ model, args, says, remedy string }{
+		{"Llama-3.1-8B-Instruct", "--tp 3", "32 attention heads do not divide by 3 ranks", "--tp 4"},
+		{"Llama-3.1-8B-Instruct", "--tp 8", "", ""},
+		{"DeepSeek-R1", "--tp 8 --dp 2 --enable-dp-attention", "", ""},
+	} {
+		opt := options(t, "python -m sglang.launch_server --model-path "+tt.model+" "+tt.args)
+		opt.Engine, opt.GPU, opt.With = "sglang@0.5.18", "8x H200", nil
+		pl := one(t, opt)
+		if tt.says == "" {
+			if len(pl.Refused) > 0 {
+				t.Errorf("%s %s: %s", tt.model, tt.args, pl.Refused[0].Text)
+			}
+			continue
+		}
+		if len(pl.Refused) != 1 || !strings.HasSuffix(pl.Refused[0].Text, tt.says) || !pl.Problem() {
+			t.Fatalf("%s %s: %+v", tt.model, tt.args, pl.Refused)
+		}
+		if r := pl.Refused[0].Remedies; len(r) == 0 || !strings.Contains(r[0].Script, tt.remedy) {
+			t.Errorf("%s %s: %+v", tt.model, tt.args, r)
+		}
+	}
+}
+
+// TestMisspelledRemedy: the right spelling of a flag is no remedy when the flag
+// does not take the value.
+func TestMisspelledRemedy(t *testing.T) {
+	for value, want := range map[string]string{"foo": "without --atention-backend", "triton": "write --attention-backend"} {
+		pl := one(t, options(t, "python -m sglang.launch_server --model-path Llama-3.1-8B-Instruct --atention-backend "+value))
+		if len(pl.Refused) != 1 || len(pl.Refused[0].Remedies) == 0 || pl.Refused[0].Remedies[0].Title != want {
+			t.Errorf("%s: %+v", value, pl.Refused)
+		}
+	}
+}
+
+func TestSimilarSetting(t *testing.T) {
+	pl := one(t, options(t, founding))
+	for name, want := range map[string]string{"atention_backend": "attention_backend", "tp": "tp_size", "--kv-cache-dytpe": "kv_cache_dtype"} {
+		if _, err := Why([]*Plan{pl}, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Why([]*Plan{pl}, "zzz"); err == nil || strings.Contains(err.Error(), "similar") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMappedAway: the error names the place where --map sent the search.
+func TestMappedAway(t *testing.T) {
+	opt := options(t, "python -m sglang.launch_server --model-path /models/Acme-1")
+	opt.Map = []Mapping{{"/models", "/no/such/place"}}
+	if _, err := Make(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "/no/such/place/Acme-1") {
+		t.Errorf("%v", err)
+	}
+}

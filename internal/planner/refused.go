@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"shakedown/internal/finding"
@@ -47,6 +48,7 @@ func (p *planner) refused(a *answer) []*finding.RefusedMsg {
 		m.Remedies = p.search(a.q, a.q.quantizationLevers(a), 1, (*answer).starts)
 		out = append(out, m)
 	}
+	out = append(out, p.shards(a)...)
 	out = append(out, a.deviceCount()...)
 	for _, m := range out {
 		p.complete(a, m.Remedies)
@@ -63,7 +65,7 @@ func (p *planner) combination(a *answer, r *plan.Refusal, lead string) *finding.
 	if m.Remedies = p.libraryRemedy(a, r); m.Remedies != nil {
 		return m
 	}
-	levers := a.q.levers(refusalLevers[a.q.engine.Name], a)
+	levers := append(a.q.degreeLevers(a), a.q.levers(refusalLevers[a.q.engine.Name], a)...)
 	accepted := func(n *answer) bool { return n.res.Refusal == nil }
 	if m.Remedies = p.search(a.q, levers, 3, accepted); m.Remedies != nil {
 		return m
@@ -230,10 +232,16 @@ func (a *answer) parserRemedies(pr flags.Problem) []finding.Remedy {
 		return []finding.Remedy{{Title: "write " + pr.Use, Changes: []finding.Change{drop, {Kind: "flag", Name: name, To: &value}}}}
 	case pr.Kind == flags.BadChoice && len(pr.Near) > 0:
 		return []finding.Remedy{{Title: "write " + pr.Flag + " " + pr.Near[0], Changes: []finding.Change{{Kind: "flag", Name: pr.Flag, To: &pr.Near[0]}}}}
-	case pr.Kind == flags.UnknownFlag && len(pr.Near) > 0:
+	case pr.Kind == flags.UnknownFlag && len(pr.Near) > 0 && a.takes(pr.Near[0], given):
 		return []finding.Remedy{{Title: "write " + pr.Near[0], Changes: []finding.Change{drop, {Kind: "flag", Name: pr.Near[0], To: &given}}}}
 	}
 	return []finding.Remedy{{Title: "without " + pr.Flag, Changes: []finding.Change{drop}}}
+}
+
+// takes says whether a flag of the release takes a value.
+func (a *answer) takes(name, value string) bool {
+	f := a.q.table.Flag(name)
+	return f != nil && (len(f.Choices) == 0 || slices.Contains(f.Choices, value))
 }
 
 // deviceCount: the ranks of a node need a GPU each. The engines find that out
@@ -241,11 +249,8 @@ func (a *answer) parserRemedies(pr flags.Problem) []finding.Remedy {
 func (a *answer) deviceCount() []*finding.RefusedMsg {
 	number := func(names ...string) int {
 		for _, n := range names {
-			switch v := a.res.Effective[n].(type) {
-			case int:
+			if v := a.number(n); v != 0 {
 				return v
-			case float64:
-				return int(v)
 			}
 		}
 		return 1

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"shakedown/internal/finding"
+	"shakedown/internal/flags"
 )
 
 // Why reduces plans to one setting and those that it follows from. A setting
@@ -89,16 +90,33 @@ func (pl *Plan) chain(name string, into map[string]bool) {
 	}
 }
 
-// similar names settings that contain a part of a name.
+const maxSimilar = 4 // settings that an error names
+
+// similar names settings that are spelled like a name, else those that contain
+// its first word.
 func similar(plans []*Plan, name string) string {
-	var near []string
-	word := strings.TrimLeft(name, "-")
-	word, _, _ = strings.Cut(strings.ReplaceAll(word, "-", "_"), "_")
+	word := strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")
+	var names []string
 	for _, pl := range plans {
 		for _, m := range pl.Settings {
-			if word != "" && strings.Contains(m.Name, word) && len(near) < 4 && !slices.Contains(near, m.Name) {
-				near = append(near, m.Name)
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
 			}
+		}
+	}
+	short := slices.Clone(names)
+	for i, n := range short {
+		short[i] = n[strings.LastIndexByte(n, '.')+1:]
+	}
+	near := flags.Near(word, names)
+	if len(near) == 0 {
+		near = flags.Near(word, short)
+	}
+	spelled := len(near) > 0
+	first, _, _ := strings.Cut(word, "_")
+	for _, n := range names {
+		if len(near) < maxSimilar && !spelled && first != "" && strings.Contains(n, first) {
+			near = append(near, n)
 		}
 	}
 	if len(near) == 0 {
