@@ -138,6 +138,7 @@ func TestEvalRefuses(t *testing.T) {
 		{[]string{"trace", dir}, 2, "one of --prompt and --tokens"},
 		{[]string{"trace", dir, "--tokens", "1", "--against", "fp7"}, 2, `--against: numerics "fp7"`},
 		{[]string{"trace", dir, "--tokens", "99"}, 2, "token id 99"},
+		{[]string{"trace", dir, "--tokens", "1", "--layers", "99"}, 2, "--layers [99]: the checkpoint has layers 0 to "},
 		{[]string{"trace", dir, "--tokens", "1", "--json", "--html", "-"}, 2, "can have standard output"},
 	} {
 		code, out, errs := runMain(tc.args...)

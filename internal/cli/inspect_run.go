@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,6 +91,32 @@ func (o *inspectOptions) target() error {
 		}
 	}
 	o.question.Engine, o.question.Version = name, version
+	return o.degrees()
+}
+
+// degrees takes the parallel layout from the options of the launch, where no
+// flag of inspect names it.
+func (o *inspectOptions) degrees() error {
+	table, _ := flags.Lookup(o.question.Engine, o.question.Version)
+	if table == nil {
+		return nil
+	}
+	parsed, _ := table.Parse(o.question.Argv)
+	for _, arg := range parsed.Args {
+		into := map[string]*int{
+			"tp_size": &o.question.TP, "tensor_parallel_size": &o.question.TP,
+			"pp_size": &o.question.PP, "pipeline_parallel_size": &o.question.PP,
+			"ep_size": &o.question.EP,
+		}[arg.Setting()]
+		n, err := strconv.Atoi(arg.Value())
+		switch {
+		case into == nil || err != nil || n < 1 || n > maxDegree:
+		case *into != 0 && *into != n:
+			return usageError("shakedown inspect --help", "the launch says %s %d, and --tp, --pp or --ep another degree: name it once", arg.Name, n)
+		default:
+			*into = n
+		}
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,10 +105,21 @@ func (o *planOptions) check() error {
 	case o.html != "" && has(len(o.diff) > 0, o.why != "", o.fix) > 0:
 		return usageError(help, "--html shows a whole plan: leave out --diff, --why and --fix")
 	}
-	for _, pair := range slices.Concat(o.with, o.maps) {
-		if a, b, ok := strings.Cut(pair, "="); !ok || a == "" || b == "" {
-			return usageError(help, "%q: want a form like transformers=5.2.0 or /model=/data/model", pair)
+	for _, pair := range o.with {
+		if !isPair(pair) {
+			return usageError(help, "--with %q: want a form like transformers=5.2.0", pair)
+		}
+	}
+	for _, pair := range o.maps {
+		if !isPair(pair) {
+			return usageError(help, "--map %q: want the command's path and yours, a form like /model=/data/model", pair)
 		}
 	}
 	return o.outputOptions.check()
+}
+
+// isPair says whether a text has the form NAME=VALUE.
+func isPair(text string) bool {
+	name, value, ok := strings.Cut(text, "=")
+	return ok && name != "" && value != ""
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"shakedown/internal/command"
@@ -232,6 +233,9 @@ func planned(err error) error {
 		return usageError(help, "%w", err)
 	case errors.As(err, &unknown):
 		return usageError(help, "--gpu: %w", err)
+	case errors.As(err, &model) && errors.Is(err, planner.ErrNoModel) && path.IsAbs(model.Name):
+		// A path of a container or of another machine.
+		return inputError(err, "shakedown plan --map "+path.Dir(model.Name)+"=DIR ...")
 	case errors.As(err, &model):
 		return inputError(err, "shakedown plan --model DIR -- COMMAND")
 	case errors.Is(err, planner.ErrNoGPU):

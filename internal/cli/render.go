@@ -130,23 +130,41 @@ func (o *renderOptions) request() (chat.Request, error) {
 	if err != nil {
 		return req, err
 	}
+	source := o.messages
+	if source == "" {
+		source = "standard input"
+	}
+	bad := func(format string, args ...any) error {
+		return inputError(fmt.Errorf("%s: "+format, append([]any{source}, args...)...), "shakedown render --help")
+	}
+	text := bytes.TrimSpace(data)
+	if len(text) == 0 {
+		return req, bad("no conversation: it is empty")
+	}
+	if !json.Valid(text) {
+		return req, bad("the conversation is no JSON")
+	}
 	req.Messages = data
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' {
+	if text[0] == '{' {
 		var body struct {
 			Messages json.RawMessage            `json:"messages"`
 			Tools    json.RawMessage            `json:"tools"`
 			Kwargs   map[string]json.RawMessage `json:"chat_template_kwargs"`
 		}
 		if err := json.Unmarshal(data, &body); err != nil {
-			return req, inputError(fmt.Errorf("the conversation is no JSON: %w", err), "")
+			return req, bad("the conversation is no request body: %w", err)
 		}
 		if len(body.Messages) == 0 {
-			return req, inputError(errors.New(`the conversation is an object without "messages"`), "")
+			return req, bad(`the conversation is an object without "messages"`)
 		}
 		req.Messages, req.Tools = body.Messages, body.Tools
+		text = bytes.TrimSpace(body.Messages)
 		for name, v := range body.Kwargs {
 			req.Extra[name] = v
 		}
+	}
+	if text[0] != '[' {
+		return req, bad("the messages are no list")
 	}
 	if o.tools != "" {
 		if req.Tools, err = readSmall(o.tools); err != nil {

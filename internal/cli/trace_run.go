@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 
 	"shakedown/internal/finding"
 	"shakedown/internal/oracle"
@@ -24,6 +25,9 @@ func runTrace(ctx context.Context, o *traceOptions) error {
 		return err
 	}
 	defer src.Close()
+	if n := len(src.Spec.Layers); slices.ContainsFunc(o.layers, func(l int) bool { return l < 0 || l >= n }) {
+		return usageError("shakedown trace "+o.dir+" --full", "--layers %v: the checkpoint has layers 0 to %d", o.layers, n-1)
+	}
 	tokens, err := o.one()
 	if err != nil {
 		return err

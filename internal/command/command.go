@@ -175,7 +175,7 @@ func Parse(name string, data []byte) ([]Command, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(commands) == 0 {
-		return nil, fmt.Errorf("%s: %w: expected a line like \"vllm serve MODEL ...\" or \"python -m sglang.launch_server ...\"; write the command to a file and pass --cmd FILE", name, ErrNoLaunch)
+		return nil, fmt.Errorf("%s: %w: expected a line like \"vllm serve MODEL ...\" or \"python -m sglang.launch_server ...\"; the engine's own configuration file goes behind its --config", name, ErrNoLaunch)
 	}
 	for i := range commands {
 		commands[i].File = name

@@ -37,7 +37,8 @@ func (e *ModelError) Error() string {
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-var errNoModel = errors.New("no such folder here, no config.json of it in the hub's cache, and no built-in profile")
+// ErrNoModel is in the chain of a *ModelError when nothing of that name was found.
+var ErrNoModel = errors.New("no such folder here, no config.json of it in the hub's cache, and no built-in profile")
 
 // readModel finds a model by what the command calls it: a folder, a file
 // config.json, a repository in the hub's cache, or a built-in profile.
@@ -83,9 +84,9 @@ func (p *planner) findModel(name string) (found, error) {
 		}
 		return found{model: m, note: note}, nil
 	}
-	missing := &ModelError{Name: name, Err: errNoModel, Near: nearProfiles(name)}
+	missing := &ModelError{Name: name, Err: ErrNoModel, Near: nearProfiles(name)}
 	if at != name {
-		missing.Err = fmt.Errorf("--map puts it at %s: %w", at, errNoModel)
+		missing.Err = fmt.Errorf("--map puts it at %s: %w", at, ErrNoModel)
 	}
 	return found{}, missing
 }
