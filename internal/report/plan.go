@@ -205,6 +205,16 @@ func below(chosen []finding.SettingMsg, at map[string]int, name, root string) bo
 	return false
 }
 
+// inSentence is a sentence behind a comma: its first word small, unless it is a
+// name with more capitals, digits or signs.
+func inSentence(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if word == "" || strings.Trim(word[1:], "abcdefghijklmnopqrstuvwxyz") != "" {
+		return s
+	}
+	return strings.ToLower(word) + s[len(word):]
+}
+
 // whyChosen says by whom and by which rule.
 func whyChosen(m finding.SettingMsg, value map[string]string, nested bool) string {
 	var parts []string
@@ -214,7 +224,7 @@ func whyChosen(m finding.SettingMsg, value map[string]string, nested bool) strin
 		parts = append(parts, "that is what "+asked(m.Asked)+" means here")
 	}
 	if len(m.Because) > 0 && m.Because[0].Note != "" {
-		parts = append(parts, strings.TrimSuffix(m.Because[0].Note, "."))
+		parts = append(parts, inSentence(strings.TrimSuffix(m.Because[0].Note, ".")))
 	}
 	if len(m.Coupled) > 0 && !nested {
 		from := make([]string, len(m.Coupled))

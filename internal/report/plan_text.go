@@ -76,6 +76,16 @@ func (t *text) troubles(ss []suspect) {
 	t.p.gap = t.p.gap || len(ss) > 0
 }
 
+// label is the name of a setting and its place in the tree. Of a dotted name
+// that is too long the last part is shown: --why takes that, too.
+func (b branch) label() string {
+	name := b.stem() + b.Name
+	if term.Width(name) > maxBranch {
+		name = b.stem() + b.Name[strings.LastIndexByte(b.Name, '.')+1:]
+	}
+	return name
+}
+
 // tree writes what the engine chooses, each below what it follows from.
 func (t *text) tree(p *planView) {
 	shown := firstOf(p.Short, fewBranches)
@@ -84,7 +94,7 @@ func (t *text) tree(p *planView) {
 	}
 	names := 0
 	for _, b := range shown {
-		names = max(names, min(term.Width(b.stem()+b.Name), maxBranch))
+		names = max(names, min(term.Width(b.label()), maxBranch))
 	}
 	t.p.section("CHOSEN")
 	for i, b := range shown {
@@ -95,7 +105,7 @@ func (t *text) tree(p *planView) {
 		if b.Silent {
 			style = t.p.style.Warn
 		}
-		lead := term.Pad(term.Cut(b.stem()+b.Name, maxBranch), names) + "  "
+		lead := term.Pad(term.Cut(b.label(), maxBranch), names) + "  "
 		t.p.row(lead, strings.Join(nonEmpty(term.Cut(b.Value, maxValue), b.Why), ", "), "", style)
 		if t.opt.Full {
 			t.p.row(strings.Repeat(" ", names+2), b.Where, "", t.p.style.Dim)

@@ -291,3 +291,25 @@ func TestPredictedWords(t *testing.T) {
 		t.Errorf("%+v", v.Chosen[1])
 	}
 }
+
+func TestInSentence(t *testing.T) {
+	for in, want := range map[string]string{
+		"The first backend": "the first backend", "LlamaForCausalLM as a model": "LlamaForCausalLM as a model",
+		"GPUs with 70 GiB": "GPUs with 70 GiB", "by the memory": "by the memory", "": "", "SM100 runs": "SM100 runs",
+	} {
+		if got := inSentence(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestBranchLabel: what is shown of a name can be given to --why.
+func TestBranchLabel(t *testing.T) {
+	for name, want := range map[string]string{
+		"scheduler.max_num_batched_tokens": "max_num_batched_tokens", "model.dtype": "model.dtype",
+	} {
+		if got := (branch{Name: name}).label(); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,12 @@ type body map[string]json.RawMessage
 // readBody decodes a request and refuses every field that is not known.
 func readBody(r io.Reader, known []string) (body, *apiError) {
 	data, err := io.ReadAll(r)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		e := badRequest("", "the body is larger than %d MiB, which is all that this server reads", large.Limit>>20)
+		e.status = http.StatusRequestEntityTooLarge
+		return nil, e
+	}
 	if err != nil {
 		return nil, badRequest("", "the body could not be read: %v", err)
 	}

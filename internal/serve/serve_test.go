@@ -353,7 +353,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d and %q", x.path, x.body, status, body, x.status, x.want)
 		}
 	}
-	if status, body := post(t, url+"/v1/completions", `{"prompt":"`+strings.Repeat("a", serve.MaxBody)+`"}`); status != 400 || !strings.Contains(body, "too large") {
+	if status, body := post(t, url+"/v1/completions", `{"prompt":"`+strings.Repeat("a", serve.MaxBody)+`"}`); status != 413 || !strings.Contains(body, "larger than") {
 		t.Errorf("an oversize body: %d %s", status, body)
 	}
 	if got := complete(t, url+"/v1/completions", request("still alive", "")); len(got.Choices) != 1 {
