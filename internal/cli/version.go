@@ -12,6 +12,7 @@ import (
 
 	"shakedown/internal/engine/all"
 	"shakedown/internal/finding"
+	"shakedown/internal/kernel"
 )
 
 // version is set by scripts/release through the linker.
@@ -46,6 +47,7 @@ type versionMsg struct {
 	SchemaVersion string `json:"schema_version"`
 	Go            string `json:"go"`
 	Platform      string `json:"platform"`
+	Kernels       string `json:"kernels"` // the oracle's inner loops on this machine: scalar, avx2, avx512 or neon
 
 	Engines []knownEngine `json:"engines"`
 }
@@ -61,7 +63,7 @@ type knownEngine struct {
 func runVersion(_ context.Context, opts *versionOptions) error {
 	msg := versionMsg{
 		Message: "version", ToolVersion: version, SchemaVersion: finding.SchemaVersion,
-		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kernels: kernel.Implementation(),
 	}
 	for _, e := range all.List {
 		msg.Engines = append(msg.Engines, knownEngine{e.Name, e.Title, e.NewestKnown})
@@ -74,7 +76,7 @@ func runVersion(_ context.Context, opts *versionOptions) error {
 
 func (m *versionMsg) print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "shakedown %s, %s, %s\nnewest engine releases known:\n", m.ToolVersion, m.Go, m.Platform)
+	fmt.Fprintf(table, "shakedown %s, %s, %s, %s kernels\nnewest engine releases known:\n", m.ToolVersion, m.Go, m.Platform, m.Kernels)
 	for _, e := range m.Engines {
 		fmt.Fprintf(table, "  %s\t%s\n", e.Title, e.NewestKnown)
 	}
