@@ -2,9 +2,13 @@ package oracle_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"shakedown/internal/kernel"
 	"shakedown/internal/oracle"
 	"shakedown/internal/oracle/oracletest"
 )
@@ -101,4 +105,87 @@ func BenchmarkTogether(b *testing.B) {
 			}
 		}
 	}
+}
+
+// BenchmarkDecodeBytes measures a token of a dense model, which needs every weight
+// once, in bytes of the weights, and beside each token the same number of bytes read
+// and nothing else but summed. The metrics are the best of the runs, as other work
+// on the machine only ever adds time; ratio is token over read.
+func BenchmarkDecodeBytes(b *testing.B) {
+	for _, format := range []string{"bf16", "fp8", "nvfp4"} {
+		b.Run(format, func(b *testing.B) {
+			dir := oracletest.Write(b, benchModels["dense-135M"], oracletest.Options{Format: benchFormats()[format]})
+			m := open(b, dir, "exact")
+			var size int64
+			files, err := filepath.Glob(filepath.Join(dir, "*.safetensors"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, name := range files {
+				info, err := os.Stat(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size += info.Size()
+			}
+			plain := make([]float32, size/4)
+			for i := range plain {
+				plain[i] = 1
+			}
+			pool := kernel.NewPool(0)
+			parts := pool.Threads()
+			s := m.NewSession(nil)
+			if _, err := s.Feed(b.Context(), tokens(16)); err != nil {
+				b.Fatal(err)
+			}
+			token, read := time.Hour, time.Hour
+			for b.Loop() {
+				start := time.Now()
+				h, err := s.Feed(b.Context(), tokens(1))
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.Logits(h)
+				middle := time.Now()
+				n := len(plain) / parts
+				pool.Each(parts, func(i int) { kernel.Sum(plain[i*n : (i+1)*n]) })
+				token, read = min(token, middle.Sub(start)), min(read, time.Since(middle))
+			}
+			b.ReportMetric(float64(size)/token.Seconds()/1e9, "GB/s")
+			b.ReportMetric(float64(size)/read.Seconds()/1e9, "plainGB/s")
+			b.ReportMetric(read.Seconds()/token.Seconds(), "ratio")
+		})
+	}
+}
+
+// BenchmarkGGUF measures the ggml numerics on the file that SHAKEDOWN_GGUF names:
+// a prompt of 256 tokens and 64 tokens one by one behind it, logits of the last
+// token each time. The metrics are the best of the runs.
+func BenchmarkGGUF(b *testing.B) {
+	path := os.Getenv("SHAKEDOWN_GGUF")
+	if path == "" {
+		b.Skip("SHAKEDOWN_GGUF names no file")
+	}
+	const prompt, behind = 256, 64
+	m := open(b, path, "ggml")
+	prefill, decode := time.Hour, time.Hour
+	for b.Loop() {
+		s := m.NewSession(nil)
+		feed := func(n int) {
+			h, err := s.Feed(b.Context(), tokens(n))
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Logits(h[len(h)-m.Spec.Hidden:])
+		}
+		start := time.Now()
+		feed(prompt)
+		middle := time.Now()
+		for range behind {
+			feed(1)
+		}
+		prefill, decode = min(prefill, middle.Sub(start)), min(decode, time.Since(middle))
+	}
+	b.ReportMetric(prompt/prefill.Seconds(), "prefill/s")
+	b.ReportMetric(behind/decode.Seconds(), "decode/s")
 }
