@@ -144,13 +144,13 @@ func (s *splitter) add(text string, last bool) pieces {
 	s.held += text
 	for s.held != "" {
 		mark, at := s.nextMark()
+		if mark == "" && s.inCall {
+			break // until the call is complete
+		}
 		if mark == "" {
 			keep := 0
 			if !last {
 				keep = s.beginning()
-			}
-			if s.inCall && !last {
-				break // until the call is complete
 			}
 			s.show(&out, s.held[:len(s.held)-keep])
 			s.held = s.held[len(s.held)-keep:]
@@ -185,8 +185,9 @@ func (s *splitter) add(text string, last bool) pieces {
 		}
 		s.held = rest
 	}
-	if last && s.inCall {
-		s.inCall = false // an answer that ended inside of a call
+	if last && s.inCall { // an answer that ended inside of a call
+		s.show(&out, s.held)
+		s.held, s.inCall = "", false
 	}
 	return out
 }

@@ -83,6 +83,7 @@ func TestStopper(t *testing.T) {
 func FuzzSplitter(f *testing.F) {
 	f.Add("<think>a</think><tool_call>f<arg_key>k</arg_key><arg_value>1</arg_value></tool_call>b", uint8(3))
 	f.Add("<tool_call>{\"name\":\"f\"}</tool_call>", uint8(1))
+	f.Add("<tool_call>", uint8(2))
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
 		for i := range dialects {
 			whole := splitter{reason: true, dialect: &dialects[i]}
