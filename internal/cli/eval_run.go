@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -119,7 +120,10 @@ func parseNumerics(flag, text string) (numerics.Numerics, error) {
 func (o *modelOptions) open() (*load.Source, error) {
 	src, err := load.Open(o.dir)
 	if err != nil {
-		return nil, inputError(err, "shakedown eval --help")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, inputError(err, "shakedown eval --help")
+		}
+		return nil, inputError(err, "shakedown inspect "+o.dir)
 	}
 	return src, nil
 }
@@ -140,7 +144,7 @@ func (o *modelOptions) model(ctx context.Context, src *load.Source, num numerics
 	}
 	m, err := src.Model(num)
 	if err != nil {
-		return nil, inputError(err, "")
+		return nil, inputError(err, "shakedown inspect "+o.dir)
 	}
 	return m, nil
 }

@@ -134,6 +134,7 @@ func TestEvalRefuses(t *testing.T) {
 		{[]string{"eval", dir, "--tokens-file", "nothing.json"}, 4, "no such file"},
 		{[]string{"eval", "nothing", "--tokens", "1"}, 4, "no such file"},
 		{[]string{"eval", other, "--tokens", "1"}, 4, `model_type "bert" is not supported: deepseek_v3`},
+		{[]string{"eval", other, "--tokens", "1"}, 4, "try: shakedown inspect " + other},
 		{[]string{"eval", dir, "--prompt", "hello"}, 4, "no tokenizer: neither tokenizer.json"},
 		{[]string{"trace", dir}, 2, "one of --prompt and --tokens"},
 		{[]string{"trace", dir, "--tokens", "1", "--against", "fp7"}, 2, `--against: numerics "fp7"`},

@@ -78,7 +78,7 @@ func (o *inspectOptions) target() error {
 		}
 		return nil
 	}
-	if !slices.ContainsFunc(all.List, func(e *engine.Engine) bool { return e.Name == name }) {
+	if !engineNamed(name) {
 		var names []string
 		for _, e := range all.List {
 			names = append(names, e.Name)
@@ -92,6 +92,12 @@ func (o *inspectOptions) target() error {
 	}
 	o.question.Engine, o.question.Version = name, version
 	return o.degrees()
+}
+
+// engineNamed says whether shakedown knows an engine of that name, by its log and
+// its checkpoints if not by its decisions.
+func engineNamed(name string) bool {
+	return slices.ContainsFunc(all.List, func(e *engine.Engine) bool { return e.Name == name })
 }
 
 // degrees takes the parallel layout from the options of the launch, where no

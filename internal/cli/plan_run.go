@@ -229,6 +229,8 @@ func planned(err error) error {
 		engine  *all.UnknownEngineError
 	)
 	switch {
+	case errors.As(err, &engine) && engineNamed(engine.Name):
+		return usageError("shakedown inspect DIR --engine "+engine.Name, "%w", err)
 	case errors.As(err, &usage), errors.As(err, &engine):
 		return usageError(help, "%w", err)
 	case errors.As(err, &unknown):

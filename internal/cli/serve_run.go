@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"shakedown/internal/hfconfig"
@@ -50,7 +51,11 @@ func runServe(ctx context.Context, o *serveOptions) error {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port)))
 	if err != nil {
-		return inputError(fmt.Errorf("cannot listen: %w", err), fmt.Sprintf("shakedown serve %s --port 0", o.dir))
+		next := fmt.Sprintf("shakedown serve %s --port 0", o.dir)
+		if errors.Is(err, syscall.EADDRNOTAVAIL) {
+			next = fmt.Sprintf("shakedown serve %s --host 127.0.0.1", o.dir)
+		}
+		return inputError(fmt.Errorf("cannot listen: %w", err), next)
 	}
 	o.world.lingers.Store(true)
 	fmt.Fprintf(o.world.Stderr, "ready: http://%s/v1  model %s  numerics %s  context %d  %d answers at once, %d waiting, %d cached tokens\n",

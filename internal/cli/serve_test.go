@@ -97,6 +97,7 @@ func TestServeErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{dir, "--port", port}, exitUnreadable, "address already in use"},
+		{[]string{dir, "--port", "0", "--host", "203.0.113.1"}, exitUnreadable, "--host 127.0.0.1"}, // an address for documentation
 		{[]string{bare}, exitUnreadable, "no tokenizer"},
 		{[]string{wide}, exitUnreadable, "ids up to 64"},
 		{[]string{dir + "/none"}, exitUnreadable, "none"},

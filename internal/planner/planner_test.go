@@ -555,6 +555,8 @@ func TestShards(t *testing.T) {
 	for _, tt := range []struct{ model, args, says, remedy string }{
 		{"Llama-3.1-8B-Instruct", "--tp 3", "32 attention heads do not divide by 3 ranks", "--tp 4"},
 		{"Llama-3.1-8B-Instruct", "--tp 8", "", ""},
+		{"Llama-3.1-8B-Instruct", "--tp 0", "--tp-size 0 leaves no rank that could load the model", "Llama-3.1-8B-Instruct"},
+		{"Llama-3.1-8B-Instruct", "--tp -4", "--tp-size -4 leaves no rank that could load the model", "Llama-3.1-8B-Instruct"},
 		{"DeepSeek-R1", "--tp 8 --dp 2 --enable-dp-attention", "", ""},
 	} {
 		opt := options(t, "python -m sglang.launch_server --model-path "+tt.model+" "+tt.args)

@@ -41,8 +41,21 @@ func (a *answer) unshardable() string {
 	return ""
 }
 
-// shards refuses attention that can't be divided.
+// shards refuses layouts without a rank, and attention that can't be divided
+// over the ranks.
 func (p *planner) shards(a *answer) []*finding.RefusedMsg {
+	for _, name := range []string{"tp_size", "pp_size", "parallel.tensor_parallel_size", "parallel.pipeline_parallel_size"} {
+		v, known := a.res.Effective[name]
+		f := a.q.flagOf(name)
+		if !known || v == nil || f == nil || a.number(name) >= 1 || a.res.Refusal != nil {
+			continue
+		}
+		return []*finding.RefusedMsg{{
+			Kind: "combination", Stage: stageLoad,
+			Text:     fmt.Sprintf("%s %d leaves no rank that could load the model", f.Name(), a.number(name)),
+			Remedies: []finding.Remedy{{Title: "without " + f.Name(), Changes: without(f.Name())}},
+		}}
+	}
 	why := a.unshardable()
 	if why == "" {
 		return nil
