@@ -2,14 +2,49 @@ package kernel
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
+
+// linger is how long a goroutine of a pool, and one that waits for it, look for news
+// before they sleep. A token is hundreds of products of some 100 microseconds each;
+// to wake a sleeping thread takes up to half of that.
+const linger = 100 * time.Microsecond
 
 // Pool splits work over goroutines. How it is split never changes a result. A nil
 // Pool does everything in the calling goroutine. A Pool may be used by several
-// goroutines at once, and from inside its own work.
-type Pool struct{ threads int }
+// goroutines at once, and from inside its own work. Its goroutines end soon after
+// the last work.
+type Pool struct {
+	threads int
+
+	mu   sync.Mutex
+	idle []*helper // those that linger
+}
+
+// helper is a goroutine of a pool.
+type helper struct{ next atomic.Pointer[job] }
+
+// job is one call of Each.
+type job struct {
+	n       int
+	f       func(i int)
+	next    atomic.Int64
+	helpers atomic.Int64 // that have not finished
+	done    sync.WaitGroup
+}
+
+func (j *job) work() {
+	for {
+		i := int(j.next.Add(1)) - 1
+		if i >= j.n {
+			return
+		}
+		j.f(i)
+	}
+}
 
 // NewPool returns a pool of the given number of threads; 0 means all that Go may
 // use (GOMAXPROCS).
@@ -40,20 +75,58 @@ func (p *Pool) Each(n int, f func(i int)) {
 		}
 		return
 	}
-	var next atomic.Int64
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
+	j := &job{n: n, f: f}
+	j.helpers.Store(int64(workers - 1))
+	j.done.Add(workers - 1)
+	p.mu.Lock()
+	kept := max(0, len(p.idle)-(workers-1))
+	for _, h := range p.idle[kept:] {
+		h.next.Store(j)
+		workers--
+	}
+	p.idle = slices.Delete(p.idle, kept, len(p.idle))
+	p.mu.Unlock()
+	for range workers - 1 {
+		go p.help(j)
+	}
+	j.work()
+	await(func() bool { return j.helpers.Load() == 0 })
+	j.done.Wait()
+}
+
+// help works at a job, and at those that follow soon.
+func (p *Pool) help(j *job) {
+	h := new(helper)
+	for j != nil {
+		j.work()
+		h.next.Store(nil)
+		p.mu.Lock()
+		p.idle = append(p.idle, h)
+		p.mu.Unlock()
+		j.helpers.Add(-1)
+		j.done.Done()
+		await(func() bool { return h.next.Load() != nil })
+		p.mu.Lock()
+		if i := slices.Index(p.idle, h); i >= 0 {
+			p.idle = slices.Delete(p.idle, i, i+1)
+		}
+		p.mu.Unlock()
+		j = h.next.Load()
+	}
+}
+
+// await returns when ready does or the time to linger is over. Other goroutines of
+// the thread go first.
+func await(ready func() bool) {
+	for start := time.Now(); ; {
+		for range 64 {
+			if ready() {
 				return
 			}
-			f(i)
 		}
+		if time.Since(start) > linger {
+			return
+		}
+		runtime.Gosched()
 	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
 }
