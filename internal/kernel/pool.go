@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,9 +36,24 @@ type job struct {
 	next    atomic.Int64
 	helpers atomic.Int64 // that have not finished
 	done    sync.WaitGroup
+	failed  atomic.Pointer[Panic]
 }
 
+// Panic is what Each panics with when f did.
+type Panic struct {
+	Value any
+	Stack []byte // of the goroutine that f ran on
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n%s", p.Value, p.Stack) }
+
 func (j *job) work() {
+	defer func() {
+		if v := recover(); v != nil {
+			j.next.Store(int64(j.n)) // nobody needs the rest
+			j.failed.CompareAndSwap(nil, &Panic{v, debug.Stack()})
+		}
+	}()
 	for {
 		i := int(j.next.Add(1)) - 1
 		if i >= j.n {
@@ -65,8 +82,9 @@ func (p *Pool) Threads() int {
 
 // Each calls f(i) once for every i in [0, n), on the calling goroutine and up to
 // Threads()-1 others, and returns when all calls have. Each i goes to whoever is
-// free, so f must not depend on the order. A panic in f on another goroutine ends
-// the program, as everywhere in Go.
+// free, so f must not depend on the order. A panic in f is a panic of Each, on
+// whichever goroutine it came, and some i may not have been done; where several work,
+// its value is a *Panic.
 func (p *Pool) Each(n int, f func(i int)) {
 	workers := min(p.Threads(), n)
 	if workers <= 1 {
@@ -92,6 +110,9 @@ func (p *Pool) Each(n int, f func(i int)) {
 	j.work()
 	await(func() bool { return j.helpers.Load() == 0 })
 	j.done.Wait()
+	if p := j.failed.Load(); p != nil {
+		panic(p)
+	}
 }
 
 // help works at a job, and at those that follow soon.

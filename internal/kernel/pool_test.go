@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,32 @@ func TestPoolReuse(t *testing.T) {
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, %d before the pool", runtime.NumGoroutine(), before)
+		}
+	}
+}
+// TestPoolPanics: whoever called Each can catch a panic of its work, on whichever
+// goroutine it came.
+func TestPoolPanics(t *testing.T) {
+	for _, threads := range []int{2, 3, 8} {
+		for bad := range 40 {
+			var done atomic.Int64
+			func() {
+				defer func() {
+					p, ok := recover().(*Panic)
+					if !ok || p.Value != "boom" || !strings.Contains(string(p.Stack), "TestPoolPanics") {
+						t.Errorf("%d threads, panic of %d: caught %v", threads, bad, p)
+					}
+				}()
+				NewPool(threads).Each(40, func(i int) {
+					if i == bad {
+						panic("boom")
+					}
+					done.Add(1)
+				})
+			}()
+			if n := done.Load(); n > 39 {
+				t.Errorf("%d calls were done", n)
+			}
 		}
 	}
 }
