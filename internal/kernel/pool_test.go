@@ -37,6 +37,7 @@ func TestPoolReuse(t *testing.T) {
 		}
 	}
 }
+
 // TestPoolPanics: whoever called Each can catch a panic of its work, on whichever
 // goroutine it came.
 func TestPoolPanics(t *testing.T) {
