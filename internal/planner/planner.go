@@ -224,10 +224,17 @@ func (pl *Plan) verdict() string {
 	if trouble > 0 {
 		parts = append(parts, count(trouble, "known trouble", "known troubles"))
 	}
-	if len(parts) == 0 {
-		return "starts"
+	if n := len(pl.Findings) - trouble; n > 0 {
+		parts = append(parts, count(n, "remark", "remarks"))
 	}
-	return "starts, with " + strings.Join(parts, " and ")
+	switch n := len(parts); n {
+	case 0:
+		return "starts"
+	case 1, 2:
+		return "starts, with " + strings.Join(parts, " and ")
+	default:
+		return "starts, with " + strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
 }
 
 func count(n int, one, many string) string {

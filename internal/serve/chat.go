@@ -54,7 +54,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) *apiError {
 	if err != nil {
 		return err
 	}
-	req := request{generation: g, id: "chatcmpl-" + idOf(r), object: "chat.completion", prompts: [][]int{s.Tokenizer.Encode(prompt, false)}, logprobs: -1}
+	req := request{generation: g, id: "chatcmpl-" + idOf(r), object: "chat.completion", from: "messages", prompts: [][]int{s.Tokenizer.Encode(prompt, false)}, logprobs: -1}
 	if logprobs {
 		req.logprobs = top
 	}

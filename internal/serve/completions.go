@@ -21,7 +21,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) *apiError {
 	if g.max == 0 {
 		g.max = 16 // the API's own default
 	}
-	req := request{generation: g, id: "cmpl-" + idOf(r), object: "text_completion", logprobs: -1}
+	req := request{generation: g, id: "cmpl-" + idOf(r), object: "text_completion", from: "prompt", logprobs: -1}
 	if err := first(s.checkModel(g.model), b.get("logprobs", &req.logprobs), b.get("echo", &req.echo)); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 type request struct {
 	generation
 	id, object string
+	from       string // the parameter that holds the prompt
 	prompts    [][]int
 	logprobs   int // likeliest tokens to tell with each; -1: no logprobs
 	echo       bool
@@ -87,11 +88,11 @@ func (s *Server) submit(ctx context.Context, req *request) ([]*choice, *apiError
 	var choices []*choice
 	for _, prompt := range req.prompts {
 		if len(prompt) == 0 {
-			return nil, badRequest("prompt", "the prompt has no token")
+			return nil, badRequest(req.from, "the prompt has no token")
 		}
 		most := s.Limits.Context - len(prompt)
 		if most < 1 {
-			e := badRequest("messages", "the prompt has %d tokens, and this server's context is %d: shorten it", len(prompt), s.Limits.Context)
+			e := badRequest(req.from, "the prompt has %d tokens, and this server's context is %d: shorten it", len(prompt), s.Limits.Context)
 			e.code = "context_length_exceeded"
 			return nil, e
 		}

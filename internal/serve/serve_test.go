@@ -326,7 +326,7 @@ func TestRefused(t *testing.T) {
 		{"/v1/completions", `{"prompt":[64]}`, 400, "token id 64"},
 		{"/v1/completions", `{"prompt":"a","max_tokens":0}`, 400, `"param":"max_tokens"`},
 		{"/v1/completions", `{"prompt":"a","max_tokens":200}`, 400, "context_length_exceeded"},
-		{"/v1/completions", `{"prompt":"` + strings.Repeat("a", 128) + `"}`, 400, "context_length_exceeded"},
+		{"/v1/completions", `{"prompt":"` + strings.Repeat("a", 128) + `"}`, 400, `"param":"prompt","code":"context_length_exceeded"`},
 		{"/v1/completions", `{"prompt":"a","temperature":6}`, 400, `"param":"temperature"`},
 		{"/v1/completions", `{"prompt":"a","temperature":"hot"}`, 400, "temperature has an unexpected value"},
 		{"/v1/completions", `{"prompt":"a","top_p":0}`, 400, `"param":"top_p"`},
