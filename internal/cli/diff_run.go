@@ -34,7 +34,7 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 	if result.Relevant() {
 		verdict = errProblem
 	}
-	out := o.handler()
+	out := o.report()
 	err = sendComparison(out, result, exitCode(verdict))
 	if err = errors.Join(err, out.Close()); err != nil {
 		return outputError(err)
@@ -42,24 +42,14 @@ func runDiff(ctx context.Context, o *diffOptions) error {
 	return verdict
 }
 
-// handler writes the form that the options ask for.
-func (o *diffOptions) handler() finding.Handler {
-	w := o.world.Stdout
-	if o.json && o.redact {
-		return report.Redacted(finding.NewEncoder(w), redact.New())
-	}
-	if o.json {
-		return finding.NewEncoder(w)
-	}
-	out := o.output(o.world)
-	opt := report.Options{Width: out.Width, Style: out.Style, Full: o.full}
-	if o.redact || o.markdown {
-		opt.Redact = redact.New()
-	}
+// report is the output that the options ask for. What is made to be posted is
+// redacted.
+func (o *diffOptions) report() finding.Handler {
+	opt, text := report.Options{Full: o.full}, report.NewDiffText
 	if o.markdown {
-		return report.NewDiffMarkdown(w, opt)
+		opt.Redact, text = redact.New(), report.NewDiffMarkdown
 	}
-	return report.NewDiffText(w, opt)
+	return o.handler(o.world, opt, text)
 }
 
 func sendComparison(h finding.Handler, c *compare.Comparison, code int) error {

@@ -17,7 +17,6 @@ import (
 	"shakedown/internal/oracle/load"
 	"shakedown/internal/oracle/numerics"
 	"shakedown/internal/oracle/vocabulary"
-	"shakedown/internal/redact"
 	"shakedown/internal/report"
 )
 
@@ -47,7 +46,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 	if err != nil {
 		return err
 	}
-	out := o.handler(o.world, func(w io.Writer, opt report.Options) finding.Handler { return report.NewEvalText(w, opt) })
+	out := o.handler(o.world, report.Options{}, report.NewEvalText)
 	bad := 0
 	if err := out.Handle(newConfigMsg()); err != nil {
 		return outputError(err)
@@ -90,22 +89,6 @@ func finish(out finding.Handler, bad int) error {
 		return outputError(err)
 	}
 	return verdict
-}
-
-// handler is the output that the options ask for.
-func (o *modelOptions) handler(w *World, text func(io.Writer, report.Options) finding.Handler) finding.Handler {
-	switch {
-	case o.json && o.redact:
-		return report.Redacted(finding.NewEncoder(w.Stdout), redact.New())
-	case o.json:
-		return finding.NewEncoder(w.Stdout)
-	}
-	out := o.output(w)
-	opt := report.Options{Width: out.Width, Style: out.Style}
-	if o.redact {
-		opt.Redact = redact.New()
-	}
-	return text(w.Stdout, opt)
 }
 
 func parseNumerics(flag, text string) (numerics.Numerics, error) {

@@ -16,7 +16,6 @@ import (
 	"shakedown/internal/flags"
 	"shakedown/internal/hardware"
 	"shakedown/internal/inspect"
-	"shakedown/internal/redact"
 	"shakedown/internal/report"
 	"shakedown/internal/term"
 )
@@ -54,7 +53,7 @@ func runInspect(ctx context.Context, o *inspectOptions) error {
 	if result.Problem() {
 		verdict = errProblem
 	}
-	out := o.handler()
+	out := o.handler(o.world, report.Options{Full: o.full}, report.NewInspectText)
 	err = sendInspection(out, result, exitCode(verdict))
 	if err = errors.Join(err, out.Close()); err != nil {
 		return outputError(err)
@@ -124,23 +123,6 @@ func (o *inspectOptions) degrees() error {
 		}
 	}
 	return nil
-}
-
-// handler writes the form that the options ask for.
-func (o *inspectOptions) handler() finding.Handler {
-	w := o.world.Stdout
-	if o.json && o.redact {
-		return report.Redacted(finding.NewEncoder(w), redact.New())
-	}
-	if o.json {
-		return finding.NewEncoder(w)
-	}
-	out := o.output(o.world)
-	opt := report.Options{Width: out.Width, Style: out.Style, Full: o.full}
-	if o.redact {
-		opt.Redact = redact.New()
-	}
-	return report.NewInspectText(w, opt)
 }
 
 func sendInspection(h finding.Handler, r *inspect.Result, code int) error {

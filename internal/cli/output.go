@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
+	"shakedown/internal/finding"
+	"shakedown/internal/redact"
+	"shakedown/internal/report"
 	"shakedown/internal/term"
 )
 
@@ -43,6 +48,23 @@ func (o *outputOptions) output(w *World) term.Output {
 		out.Width = term.ClampWidth(o.width)
 	}
 	return out
+}
+
+// handler is the output that the flags ask for: JSON, or a report with opt, whose
+// layout and redaction are filled in.
+func (o *outputOptions) handler(w *World, opt report.Options, text func(io.Writer, report.Options) finding.Handler) finding.Handler {
+	switch {
+	case o.json && o.redact:
+		return report.Redacted(finding.NewEncoder(w.Stdout), redact.New())
+	case o.json:
+		return finding.NewEncoder(w.Stdout)
+	}
+	out := o.output(w)
+	opt.Width, opt.Style = out.Width, out.Style
+	if o.redact && opt.Redact == nil {
+		opt.Redact = redact.New()
+	}
+	return text(w.Stdout, opt)
 }
 
 func addJSONFlag(cmd *cobra.Command, to *bool) {

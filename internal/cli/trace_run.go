@@ -97,7 +97,7 @@ func (o *traceOptions) sinks() (*sinks, error) {
 		s.all = append(s.all, report.NewTraceHTML(o.world.Stdout, document))
 		return s, nil
 	}
-	s.all = append(s.all, o.handler(o.world, text))
+	s.all = append(s.all, o.handler(o.world, report.Options{}, text))
 	if o.html == "" {
 		return s, nil
 	}
