@@ -66,16 +66,26 @@ func Read(folder fs.FS, name string) (*Model, error) {
 }
 
 func readFile(folder fs.FS, name string) (Object, error) {
+	data, err := ReadFile(folder, name, MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(data)
+}
+
+// ReadFile reads a file of at most most bytes beside the weights; a larger one is
+// an error that names it.
+func ReadFile(folder fs.FS, name string, most int) ([]byte, error) {
 	f, err := folder.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, err
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(data) > most {
+		err = fmt.Errorf("%s: larger than %d MiB", name, most>>20)
 	}
-	return Decode(data)
+	return data, err
 }
 
 // Decode reads one JSON object as Python's json module does: NaN, Infinity and

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -20,6 +19,8 @@ import (
 	"time"
 
 	"github.com/ardanlabs/jinja"
+
+	"shakedown/internal/hfconfig"
 )
 
 // MaxFile is the size limit of the files that are read, in bytes.
@@ -83,7 +84,7 @@ func Load(folder fs.FS) (*Templates, error) {
 		ChatTemplate json.RawMessage `json:"chat_template"`
 	}
 	var fields map[string]json.RawMessage
-	data, err := read(folder, "tokenizer_config.json")
+	data, err := hfconfig.ReadFile(folder, "tokenizer_config.json", MaxFile)
 	if err == nil {
 		err = errors.Join(json.Unmarshal(data, &config), json.Unmarshal(data, &fields))
 	}
@@ -94,7 +95,7 @@ func Load(folder fs.FS) (*Templates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer_config.json: chat_template: %w", err)
 	}
-	file, err := read(folder, "chat_template.jinja")
+	file, err := hfconfig.ReadFile(folder, "chat_template.jinja", MaxFile)
 	switch {
 	case err == nil:
 		sources[Default] = string(file)
@@ -151,19 +152,6 @@ func specials(fields map[string]json.RawMessage) map[string]string {
 		}
 	}
 	return tokens
-}
-
-func read(folder fs.FS, name string) ([]byte, error) {
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("%s: larger than %d MiB", name, MaxFile>>20)
-	}
-	return data, err
 }
 
 // Names are the names of the templates, in order.

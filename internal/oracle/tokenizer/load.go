@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
+
+	"shakedown/internal/hfconfig"
 )
 
 // ErrNone says that a folder holds no tokenizer in a form that is known. It is
@@ -16,7 +17,7 @@ var ErrNone = errors.New("no tokenizer")
 // Load reads the tokenizer of a checkpoint's folder: tokenizer.json, or the
 // tiktoken.model of Kimi with its tokenizer_config.json.
 func Load(folder fs.FS) (*Tokenizer, error) {
-	data, err := readFile(folder, "tokenizer.json")
+	data, err := hfconfig.ReadFile(folder, "tokenizer.json", MaxFile)
 	if err == nil {
 		t, err := FromJSON(data)
 		if err != nil {
@@ -27,7 +28,7 @@ func Load(folder fs.FS) (*Tokenizer, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	data, err = readFile(folder, "tiktoken.model")
+	data, err = hfconfig.ReadFile(folder, "tiktoken.model", MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: neither tokenizer.json nor tiktoken.model is there", ErrNone)
 	}
@@ -49,7 +50,7 @@ func Load(folder fs.FS) (*Tokenizer, error) {
 // only the Python class knows: only the class of Kimi is known here, too.
 func kimiSpecials(folder fs.FS) (map[string]int, error) {
 	const file = "tokenizer_config.json"
-	data, err := readFile(folder, file)
+	data, err := hfconfig.ReadFile(folder, file, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("tiktoken.model needs %s beside it, for its class and special tokens: %w", file, err)
 	}
@@ -74,17 +75,4 @@ func kimiSpecials(folder fs.FS) (map[string]int, error) {
 		special[a.Content] = n
 	}
 	return special, nil
-}
-
-func readFile(folder fs.FS, name string) ([]byte, error) {
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("%s: larger than %d MiB", name, MaxFile>>20)
-	}
-	return data, err
 }
