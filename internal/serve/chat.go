@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"shakedown/internal/oracle/chat"
 )
@@ -301,12 +300,7 @@ func (s *Server) tokenLogprob(id int, logprob float32) tokenLogprob {
 }
 
 // tokenText is a token for people: half a character shows as U+FFFD.
-func tokenText(raw string) string {
-	if utf8.ValidString(raw) {
-		return raw
-	}
-	return strings.ToValidUTF8(raw, "\uFFFD")
-}
+func tokenText(raw string) string { return strings.ToValidUTF8(raw, "\uFFFD") }
 
 // toolCalls are calls as the API tells them; in streams they are numbered from
 // first on, elsewhere first is -1.

@@ -83,7 +83,7 @@ func TestComputePanicsTogether(t *testing.T) {
 	m := tiny(t)
 	for _, looks := range []int{0, 1, 2} { // 0: no panic
 		var bugs []string
-		e := newEngine(m, Limits{}, newCounters(), func(b *bugError) { bugs = append(bugs, b.id) })
+		e := newEngine(m, Limits{}, new(counters), func(b *bugError) { bugs = append(bugs, b.id) })
 		feeds := three(m)
 		e.compute(&once{t.Context(), looks}, feeds)
 		for _, f := range feeds {
@@ -103,7 +103,7 @@ func (faulty) Op(*oracle.Op) { panic("always") }
 // TestComputeBlames: what is wrong with a job ends that job alone.
 func TestComputeBlames(t *testing.T) {
 	m := tiny(t)
-	e := newEngine(m, Limits{}, newCounters(), func(b *bugError) { t.Errorf("job %s is reported before its end", b.id) })
+	e := newEngine(m, Limits{}, new(counters), func(b *bugError) { t.Errorf("job %s is reported before its end", b.id) })
 	feeds := three(m)
 	gone := errors.New("gone")
 	bad := []*feed{

@@ -15,8 +15,6 @@ type counters struct {
 	answerTokens               atomic.Int64
 }
 
-func newCounters() *counters { return new(counters) }
-
 // metrics writes Prometheus' text format, with names in the style of the engines.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	c := s.counts

@@ -62,7 +62,7 @@ type Server struct {
 
 // New makes a server; Run must be called for it to answer.
 func New(c Config) *Server {
-	s := &Server{Config: c, counts: newCounters(), mux: http.NewServeMux(), started: c.Now()}
+	s := &Server{Config: c, counts: new(counters), mux: http.NewServeMux(), started: c.Now()}
 	s.engine = newEngine(c.Model, c.Limits, s.counts, func(b *bugError) {
 		s.Log.Error("a bug in shakedown", "request", b.id, "panic", fmt.Sprint(b.value), "stack", string(b.stack))
 	})

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // MaxFile is the size limit of a vocabulary file in bytes. The largest published
@@ -103,9 +102,7 @@ func (t *Tokenizer) Special(id int) bool {
 // of sequence) are put there; a rendered chat template has its own. Bytes that
 // are no UTF-8 are read as U+FFFD.
 func (t *Tokenizer) Encode(text string, special bool) []int {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	ids := make([]int, 0, len(text)/3+len(t.before)+len(t.after))
 	if special {
 		ids = append(ids, t.before...)

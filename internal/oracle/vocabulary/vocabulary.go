@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"shakedown/internal/checkpoint"
+	"shakedown/internal/hfconfig"
 	"shakedown/internal/oracle/chat"
 	"shakedown/internal/oracle/tokenizer"
 )
@@ -26,10 +27,7 @@ func Tokenizer(path string) (*tokenizer.Tokenizer, error) {
 		return t, named(path, err)
 	}
 	if !isGGUF(path) {
-		if info.Size() > tokenizer.MaxFile {
-			return nil, fmt.Errorf("%s: larger than %d MiB, so no tokenizer.json", path, tokenizer.MaxFile>>20)
-		}
-		data, err := os.ReadFile(path)
+		data, err := readFile(path, tokenizer.MaxFile)
 		if err != nil {
 			return nil, err
 		}
@@ -56,10 +54,7 @@ func Templates(path string) (*chat.Templates, error) {
 		return t, named(path, err)
 	}
 	if !isGGUF(path) {
-		if info.Size() > chat.MaxFile {
-			return nil, fmt.Errorf("%s: larger than %d MiB, so no chat template", path, chat.MaxFile>>20)
-		}
-		data, err := os.ReadFile(path)
+		data, err := readFile(path, chat.MaxFile)
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +78,11 @@ func named(path string, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// readFile reads one file of at most most bytes.
+func readFile(path string, most int) ([]byte, error) {
+	return hfconfig.ReadFile(os.DirFS(filepath.Dir(path)), filepath.Base(path), most)
 }
 
 func isGGUF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".gguf") }
