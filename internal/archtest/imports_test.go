@@ -36,8 +36,8 @@ var layers = []layer{
 		why:  "the vocabularies are what everything else agrees on, so they stand on the standard library alone",
 	},
 	{
-		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan/...", "internal/memfit"},
-		deny:   append(own("engine/*/...", "runner/...", "probe/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
+		from:   []string{"internal/knowledge", "internal/ledger", "internal/launch", "internal/compare", "internal/plan/...", "internal/memfit", "internal/probe"},
+		deny:   append(own("engine/*/...", "runner/...", "prober/...", "endpoint/...", "cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		except: addresses,
 		why:    "judging is pure: the same facts give the same findings, without a network, a process or an output format",
 	},

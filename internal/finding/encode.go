@@ -98,6 +98,10 @@ var kinds = map[string]func() Message{
 	"trace-layer": func() Message { return new(TraceLayerMsg) },
 	"checkpoint":  func() Message { return new(CheckpointMsg) },
 	"tensor":      func() Message { return new(TensorMsg) },
+	"endpoint":    func() Message { return new(EndpointMsg) },
+	"probe":       func() Message { return new(ProbeMsg) },
+	"exchange":    func() Message { return new(ExchangeMsg) },
+	"conclusion":  func() Message { return new(ConclusionMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }
