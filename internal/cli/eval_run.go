@@ -18,6 +18,7 @@ import (
 	"shakedown/internal/oracle/numerics"
 	"shakedown/internal/oracle/vocabulary"
 	"shakedown/internal/report"
+	"shakedown/internal/term"
 )
 
 // defaultNew is how many tokens eval continues with when nobody says.
@@ -42,7 +43,7 @@ func runEval(ctx context.Context, o *evalOptions) error {
 	for _, p := range prompts {
 		longest = max(longest, len(p))
 	}
-	m, err := o.model(ctx, src, num, longest+maxNew, min(longest, eval.DefaultChunk))
+	m, err := o.model(ctx, o.world, src, num, longest+maxNew, min(longest, eval.DefaultChunk))
 	if err != nil {
 		return err
 	}
@@ -113,18 +114,21 @@ func (o *modelOptions) open() (*load.Source, error) {
 
 // model binds the checkpoint to an arithmetic, when it fits into memory and its
 // weights are numbers.
-func (o *modelOptions) model(ctx context.Context, src *load.Source, num numerics.Numerics, tokens, held int) (*oracle.Model, error) {
+func (o *modelOptions) model(ctx context.Context, w *World, src *load.Source, num numerics.Numerics, tokens, held int) (*oracle.Model, error) {
 	if err := src.Fits(num, tokens, held); err != nil {
 		return nil, inputError(err, "")
 	}
+	status := term.NewStatus(w.Stderr, term.Detect(w.Stderr, w.Env, term.When(o.color)))
+	defer status.Clear()
 	if !o.allowNaN {
-		if err := src.CheckFinite(ctx); err != nil {
+		if err := src.CheckFinite(ctx, progress(status, "checking weights")); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			return nil, inputError(err, "shakedown eval "+o.dir+" --allow-nan ...")
 		}
 	}
+	status.Set("binding weights to " + num.Name)
 	m, err := src.Model(num)
 	if err != nil {
 		return nil, inputError(err, "shakedown inspect "+o.dir)

@@ -35,7 +35,7 @@ func runInspect(ctx context.Context, o *inspectOptions) error {
 	defer c.Close()
 	status := term.NewStatus(o.world.Stderr, term.Detect(behind(o.world.Stderr), o.world.Env, term.When(o.color)))
 	defer status.Clear()
-	o.question.Progress = progress(status)
+	o.question.Progress = progress(status, "reading")
 	result, err := inspect.Run(ctx, c, o.question)
 	status.Clear()
 	var none *inspect.NoTensorError
@@ -148,8 +148,8 @@ func sendInspection(h finding.Handler, r *inspect.Result, code int) error {
 // progressEvery is how often the progress of a scan is drawn.
 const progressEvery = 100 * time.Millisecond
 
-// progress draws a bar while values are read.
-func progress(status *term.Status) func(done, total int64) {
+// progress draws a bar while values are read, behind what is being done.
+func progress(status *term.Status, what string) func(done, total int64) {
 	start := time.Now()
 	last := start
 	return func(done, total int64) {
@@ -159,7 +159,7 @@ func progress(status *term.Status) func(done, total int64) {
 		}
 		last = now
 		rate := float64(done) / now.Sub(start).Seconds()
-		text := fmt.Sprintf("%s %.1f of %.1f GB, %.2f GB/s", bar(done, total), float64(done)/1e9, float64(total)/1e9, rate/1e9)
+		text := fmt.Sprintf("%s %s %.1f of %.1f GB, %.2f GB/s", what, bar(done, total), float64(done)/1e9, float64(total)/1e9, rate/1e9)
 		if left := float64(total-done) / rate; rate > 0 && left >= 1 {
 			text += fmt.Sprintf(", %s left", time.Duration(left*float64(time.Second)).Round(time.Second))
 		}

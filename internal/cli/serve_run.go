@@ -20,6 +20,7 @@ import (
 	"shakedown/internal/oracle/sample"
 	"shakedown/internal/oracle/vocabulary"
 	"shakedown/internal/serve"
+	"shakedown/internal/term"
 )
 
 const (
@@ -36,6 +37,7 @@ const (
 
 // runServe loads the model and answers until it is interrupted.
 func runServe(ctx context.Context, o *serveOptions) error {
+	start := time.Now()
 	num, err := parseNumerics("--numerics", o.numerics)
 	if err != nil {
 		return err
@@ -58,9 +60,21 @@ func runServe(ctx context.Context, o *serveOptions) error {
 		return inputError(fmt.Errorf("cannot listen: %w", err), next)
 	}
 	o.world.lingers.Store(true)
-	fmt.Fprintf(o.world.Stderr, "ready: http://%s/v1  model %s  numerics %s  context %d  %d answers at once, %d waiting, %d cached tokens\n",
-		l.Addr(), c.Name, c.Model.Num.Name, c.Limits.Context, c.Limits.Running, c.Limits.Queued, c.Limits.Tokens)
+	fmt.Fprintf(o.world.Stderr, "ready: http://%s/v1  model %s  numerics %s  context %d  %d answers at once, %d waiting, %d cached tokens  loaded in %.1f s\n%s\n",
+		l.Addr(), c.Name, c.Model.Num.Name, c.Limits.Context, c.Limits.Running, c.Limits.Queued, c.Limits.Tokens, time.Since(start).Seconds(), firstRequest(l.Addr(), c))
 	return answer(ctx, l, serve.New(*c))
+}
+
+// firstRequest is a command line that asks the server something.
+func firstRequest(addr net.Addr, c *serve.Config) string {
+	key := ""
+	if c.APIKey != "" {
+		key = ` -H "Authorization: Bearer $SHAKEDOWN_API_KEY"`
+	}
+	if c.Templates == nil {
+		return fmt.Sprintf(`try: curl -s http://%s/v1/completions%s -d '{"prompt":"The capital of France is"}'`, addr, key)
+	}
+	return fmt.Sprintf(`try: curl -s http://%s/v1/chat/completions%s -d '{"messages":[{"role":"user","content":"What is the capital of France?"}]}'`, addr, key)
 }
 
 // answer serves until ctx ends, then lets running answers finish.
@@ -92,7 +106,10 @@ func answer(ctx context.Context, l net.Listener, s *serve.Server) error {
 
 // config loads all that the server needs.
 func (o *serveOptions) config(ctx context.Context, src *load.Source, num numerics.Numerics) (*serve.Config, error) {
+	status := term.NewStatus(o.world.Stderr, term.Detect(o.world.Stderr, o.world.Env, term.Auto))
+	status.Set("reading the tokenizer")
 	tok, err := vocabulary.Tokenizer(o.dir)
+	status.Clear()
 	if err != nil {
 		return nil, vocabularyError(err)
 	}
@@ -111,7 +128,7 @@ func (o *serveOptions) config(ctx context.Context, src *load.Source, num numeric
 		limits.Tokens = 4 * limits.Context
 	}
 	limits.Tokens = max(limits.Tokens, limits.Context)
-	model, err := o.model(ctx, src, num, limits.Tokens, prefillChunk)
+	model, err := o.model(ctx, o.world, src, num, limits.Tokens, prefillChunk)
 	if err != nil {
 		return nil, err
 	}

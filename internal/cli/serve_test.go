@@ -45,13 +45,15 @@ func TestServe(t *testing.T) {
 		code <- Main(ctx, World{Args: []string{"serve", served(t), "--port", "0", "--name", "tiny"}, Env: env, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: w})
 		w.Close()
 	}()
-	var ready []string
 	lines := bufio.NewScanner(r)
-	for ready == nil && lines.Scan() {
-		ready = regexp.MustCompile(`^ready: (http://127\.0\.0\.1:\d+)/v1  model tiny  numerics exact `).FindStringSubmatch(lines.Text())
-	}
+	lines.Scan() // no status line comes before it where nobody watches
+	ready := regexp.MustCompile(`^ready: (http://127\.0\.0\.1:\d+)/v1  model tiny  numerics exact .*  loaded in \d+\.\d s$`).FindStringSubmatch(lines.Text())
 	if ready == nil {
-		t.Fatal("the server did not become ready")
+		t.Fatalf("the server says %q", lines.Text())
+	}
+	lines.Scan()
+	if want := "try: curl -s " + ready[1] + `/v1/completions -H "Authorization: Bearer $SHAKEDOWN_API_KEY" -d '{"prompt":"The capital of France is"}'`; lines.Text() != want {
+		t.Errorf("the server says %q, want %q", lines.Text(), want)
 	}
 	go io.Copy(io.Discard, r)
 	req, err := http.NewRequest("POST", ready[1]+"/v1/completions", strings.NewReader(`{"prompt":"hello","max_tokens":200,"ignore_eos":true,"stream":true}`))

@@ -34,7 +34,7 @@ func runTrace(ctx context.Context, o *traceOptions) error {
 	}
 	// The results of all operations of a layer are held, for two arithmetics.
 	const copies = 6
-	m, err := o.model(ctx, src, num, len(tokens), copies*len(tokens))
+	m, err := o.model(ctx, o.world, src, num, len(tokens), copies*len(tokens))
 	if err != nil {
 		return err
 	}

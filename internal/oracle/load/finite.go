@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,9 +41,18 @@ func (e *NotFiniteError) Error() string {
 }
 
 // CheckFinite reads every weight and returns a *NotFiniteError when a value is
-// NaN or infinite. Codes that can't be either are not read.
-func (s *Source) CheckFinite(ctx context.Context) error {
-	tensors := s.Files.Tensors()
+// NaN or infinite. Codes that can't be either are not read. Behind each tensor
+// progress, unless it is nil, is told the bytes read and all that are to be read,
+// one call at a time.
+func (s *Source) CheckFinite(ctx context.Context, progress func(done, total int64)) error {
+	tensors := slices.DeleteFunc(slices.Clone(s.Files.Tensors()), func(t *checkpoint.Tensor) bool {
+		decode, _ := decoder(t.DType)
+		return decode == nil
+	})
+	var done, total int64
+	for _, t := range tensors {
+		total += t.Size
+	}
 	found := make([]*NotFinite, len(tensors))
 	var mu sync.Mutex
 	var failed error
@@ -51,12 +61,15 @@ func (s *Source) CheckFinite(ctx context.Context) error {
 			return
 		}
 		n, err := notFinite(tensors[i])
+		found[i] = n
+		mu.Lock()
+		defer mu.Unlock()
 		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
 			failed = err
 		}
-		found[i] = n
+		if done += tensors[i].Size; progress != nil {
+			progress(done, total)
+		}
 	})
 	if failed != nil {
 		return failed
@@ -82,9 +95,6 @@ const piece = 1 << 12
 // notFinite counts the values of a tensor that are no numbers; nil for none.
 func notFinite(t *checkpoint.Tensor) (*NotFinite, error) {
 	decode, size := decoder(t.DType)
-	if decode == nil {
-		return nil, nil
-	}
 	data, err := t.Bytes()
 	if err != nil {
 		return nil, err

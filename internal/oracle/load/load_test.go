@@ -137,7 +137,7 @@ func TestCheckFinite(t *testing.T) {
 			values[63] = nan
 		}
 	}})
-	err := open(t, dir).CheckFinite(t.Context())
+	err := open(t, dir).CheckFinite(t.Context(), nil)
 	var bad *load.NotFiniteError
 	if !errors.As(err, &bad) || len(bad.Tensors) != 2 {
 		t.Fatalf("error %v", err)
@@ -148,8 +148,15 @@ func TestCheckFinite(t *testing.T) {
 	if !strings.Contains(err.Error(), "model.norm.weight: 1 NaN and 0 infinite of 64 values, the first is number 63") {
 		t.Errorf("error %v", err)
 	}
-	if err := open(t, oracletest.Write(t, oracletest.Configs["llama"], oracletest.Options{})).CheckFinite(t.Context()); err != nil {
-		t.Errorf("healthy weights: %v", err)
+	var last, all int64
+	progress := func(done, total int64) {
+		if done <= last || done > total {
+			t.Errorf("%d of %d bytes behind %d", done, total, last)
+		}
+		last, all = done, total
+	}
+	if err := open(t, oracletest.Write(t, oracletest.Configs["llama"], oracletest.Options{})).CheckFinite(t.Context(), progress); err != nil || last != all || all == 0 {
+		t.Errorf("healthy weights: %v behind %d of %d bytes", err, last, all)
 	}
 }
 
@@ -164,7 +171,7 @@ func TestCheckFiniteCodes(t *testing.T) {
 		},
 	})
 	var bad *load.NotFiniteError
-	if err := open(t, dir).CheckFinite(t.Context()); !errors.As(err, &bad) || !strings.HasPrefix(bad.Tensors[0].Name, "model.layers.0.self_attn.q_proj.weight") {
+	if err := open(t, dir).CheckFinite(t.Context(), nil); !errors.As(err, &bad) || !strings.HasPrefix(bad.Tensors[0].Name, "model.layers.0.self_attn.q_proj.weight") {
 		t.Errorf("error %v", err)
 	}
 }
