@@ -88,6 +88,12 @@ var layers = []layer{
 		why:    "a plan is made from files and the resolvers' answers; what a machine has to say is handed in",
 	},
 	{
+		from:   []string{"internal/prober"},
+		deny:   append(own("cli/...", "report/...", "term/...", "explain/...", "endpoint/..."), "net/...", "os/exec"),
+		except: addresses,
+		why:    "the battery is run on any server; how one is asked is handed in",
+	},
+	{
 		from:   []string{"internal/score"},
 		deny:   append(own("cli/...", "report/...", "term/..."), "net/...", "os/exec"),
 		except: addresses,

@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Kind is the sort of a request.
 type Kind string
@@ -137,6 +140,14 @@ type Token struct {
 type Logprob struct {
 	Value float64 // meaningless when Null
 	Null  bool    // null, NaN, or no number at all
+}
+
+// String is the number as evidence shows it.
+func (l Logprob) String() string {
+	if l.Null {
+		return "null"
+	}
+	return strconv.FormatFloat(l.Value, 'f', 3, 64)
 }
 
 // Ranked is one of the likeliest tokens.

@@ -101,6 +101,23 @@ type Floor struct {
 	Exchanges []int
 }
 
+// Widen joins the noise that two probes measured.
+func Widen(a, b Floor) Floor {
+	switch {
+	case !b.Known:
+		return a
+	case !a.Known:
+		return b
+	}
+	b.Positions += a.Positions
+	b.Greatest, b.Median = max(a.Greatest, b.Greatest), max(a.Median, b.Median)
+	if b.Diverged < 0 {
+		b.Diverged = a.Diverged
+	}
+	b.Exchanges = append(b.Exchanges, a.Exchanges...)
+	return b
+}
+
 // parting is where two runs of tokens first differ; -1 when one is the beginning
 // of the other.
 func parting(a, b []Token) int {

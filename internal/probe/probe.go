@@ -33,6 +33,8 @@ type Probe struct {
 	Gentle bool  // fit for a server in production
 	// Essential: without a pass of this one nothing is proven right.
 	Essential bool
+	// Spared: a pass of the probe "oracle" says the same and more.
+	Spared bool
 	// Most is the most that Next asks for at this level.
 	Most func(Level) Cost
 	// Next is the next group of requests, which are sent at the same time; nil when
@@ -77,6 +79,9 @@ type State struct {
 	Earlier map[string][][]Asked // of the probes before it, by id
 	// Floor is the noise that the server shows by itself, from the repeats.
 	Floor Floor
+	// Rate is how many tokens a second the server has decoded for a single request so
+	// far; 0 when nothing is known.
+	Rate float64
 	// Reference computes what the exact engine says about texts of this probe; nil
 	// without one. It is filled in before Judge.
 	Reference *Reference
@@ -90,6 +95,27 @@ type Verdict struct {
 	Threshold string
 	Evidence  []finding.Evidence
 	Signs     []Sign
+	// Floor is the noise of the server, where this probe measured it.
+	Floor Floor
+	// Detail completes the conclusion: "from token 65 on".
+	Detail string
+	// Suspects are causes that this probe can name by itself, best first.
+	Suspects []Suspect
+}
+
+// Suspect is a cause that a probe names by itself, as the one whose arithmetic
+// gives the same numbers.
+type Suspect struct {
+	Class      string // of the causes that findings know
+	Confidence finding.Confidence
+	Title, Why string
+}
+
+// Result is a probe with its verdict.
+type Result struct {
+	Probe     Probe
+	Verdict   Verdict
+	Exchanges []int
 }
 
 // Sign is something that verdicts have in common with causes. The conclusion is

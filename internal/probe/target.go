@@ -22,6 +22,9 @@ type Target struct {
 	Vocab    int
 
 	Has Features
+	// Settings are what the server itself says of its effective settings, by the
+	// engine's own names.
+	Settings map[string]string
 	// Sources says where each of the above was read: a field's name to the endpoint
 	// or file and its own name there.
 	Sources map[string]string

@@ -1,0 +1,752 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+
+	"shakedown/internal/finding"
+)
+
+// The probes of this file hold a server against itself: they need no knowledge of
+// the model. Distances are total variation distances of next-token distributions
+// (compare.go), divided by the spread of the model's own distributions from one
+// position to the next, so that a bound means the same for a sure model and an
+// undecided one: 0 is equal, 1 as far apart as two positions of a text.
+const (
+	// agree bounds what rounding does. Measured on healthy servers in docs/probes.md:
+	// between prefill and decode of 16-bit models 0.01 to 0.1, with 8-bit KV caches
+	// up to 0.2.
+	agree = 0.25
+	// differ is a distance at one position that no rounding makes.
+	differ = 0.5
+	// aboveNoise is how many times the server's own noise a distance must be.
+	aboveNoise = 4
+	// leastSpread is the spread below which nothing can be seen: every text of the
+	// model looks like every other.
+	leastSpread = 0.02
+)
+
+// passage is the text that most probes continue: plain prose, which a model goes
+// on with for hundreds of tokens.
+const passage = "The lighthouse keeper climbed the stairs every evening before dark. He carried oil, a cloth and a small brass bell. " +
+	"On the night of the great storm he heard something that he had never heard before:"
+
+var consistencyProbes = []Probe{
+	{
+		ID: "repeat", Title: "the same request gives the same answer", From: Quick, Gentle: true,
+		Why:    "Repeats show the noise of the server itself, from which all other bounds are taken; a race or memory that nobody wrote shows as noise far beyond rounding. The answers have different lengths, so that they end at and behind the sizes for which graphs are captured.",
+		Source: "FlashInfer 2716, 3398 (results that change with timing and batch)",
+		Most: func(l Level) Cost {
+			return costOf(repeatLengths(l), len(passage))
+		},
+		Next: repeatNext, Judge: repeatJudge,
+	},
+	{
+		ID: "decode", Title: "what was decoded is what a prefill of the same tokens says", From: Quick, Gentle: true, Essential: true, Spared: true,
+		Why:    "Decode and prefill run different kernels and one of them reads the KV cache. A wrong cache layout, stale page, wrong position or broken decode kernel makes them disagree, whatever the model.",
+		Source: "SGLang 24198; facts of DSA models whose 656-byte records were read as 576",
+		Most: func(l Level) Cost {
+			n := decodeLength(l)
+			cuts := decodeCuts(n)
+			c := Cost{Requests: 1 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
+			for _, k := range cuts {
+				c.PromptTokens += 2 * k // a token may come back as two when it is sent as text
+			}
+			return c
+		},
+		Next: decodeNext, Judge: decodeJudge,
+	},
+	{
+		ID: "prefix", Title: "a prompt from the prefix cache gives the same answer", From: Default, Gentle: true, Essential: true,
+		Why:    "A cached prefix is read in another layout, page by page, and by another kernel than a whole prompt.",
+		Source: "SGLang 24198 (FP8 KV and radix hit without scales); vLLM reports of first turn right, second wrong",
+		Most: func(Level) Cost {
+			return Cost{Requests: 4, PromptTokens: 4 * tokensOf(len(longPassage)+len(otherEnd)), AnswerTokens: 4 * prefixLength, Together: 1}
+		},
+		Next: prefixNext, Judge: prefixJudge,
+	},
+	{
+		ID: "batch", Title: "answers are the same alone and among others", From: Default,
+		Why:    "Batched decode uses other graphs, tiles and reductions, and rows of a batch can be mixed up.",
+		Source: "FlashInfer 2716 (PDL race, only with concurrency), 3398 (zeros that depend on the batch size)",
+		Most: func(l Level) Cost {
+			c := costOf(slices.Repeat([]int{batchLength}, len(batchPrompts)), 120)
+			for _, n := range batchSizes(l) {
+				c.Add(Cost{Requests: n, PromptTokens: n * tokensOf(120), AnswerTokens: n * batchLength, Together: n})
+			}
+			return c
+		},
+		Essential: true,
+		Next:      batchNext, Judge: batchJudge,
+	},
+	{
+		ID: "cancel", Title: "a client that leaves disturbs nobody", From: Default,
+		Why:    "Pages of a cancelled request are given to others, sometimes while it still writes to them.",
+		Source: "reports of KVTransferError and mixed answers after an abort (incidents of SGLang and vLLM)",
+		Most: func(Level) Cost {
+			n := len(batchPrompts) + 1
+			return Cost{Requests: n, PromptTokens: n * tokensOf(120), AnswerTokens: len(batchPrompts)*batchLength + cancelLength, Together: n}
+		},
+		Next: cancelNext, Judge: cancelJudge,
+	},
+}
+
+// tokensOf bounds the tokens of so many bytes of our prose, for any vocabulary
+// with words; the meter counts with what the server says.
+func tokensOf(bytes int) int { return bytes }
+
+// costOf is a request per length, one at a time.
+func costOf(lengths []int, bytes int) Cost {
+	c := Cost{Together: 1}
+	for _, n := range lengths {
+		c.Requests++
+		c.PromptTokens += tokensOf(bytes)
+		c.AnswerTokens += n
+	}
+	return c
+}
+
+// complete continues a text with all that the server tells about each token.
+func (s *State) complete(label, prompt string, max int) Ask {
+	return Ask{Kind: Completion, Label: label, Prompt: prompt, Sampling: Greedy, Max: max, Top: s.top(), IgnoreEOS: s.Target.Has.IgnoreEOS}
+}
+
+// top is how many of the likeliest tokens to ask for.
+func (s *State) top() int {
+	if !s.Target.Has.Logprobs {
+		return -1
+	}
+	if n := s.Target.Has.Top; n > 0 {
+		return min(n, 20)
+	}
+	return 5
+}
+
+// repeatLengths: the longest first, since the others are held against it.
+func repeatLengths(l Level) []int {
+	return map[Level][]int{Quick: {17, 9}, Default: {33, 1, 2, 17}, Thorough: {129, 1, 2, 3, 8, 9, 16, 17, 32, 33, 64, 65}}[l]
+}
+
+func repeatNext(s *State) []Ask {
+	lengths := repeatLengths(s.Level)
+	n := len(s.Rounds)
+	if n >= len(lengths) || !s.Target.Has.Completions || n > 0 && len(s.tokens(0)) == 0 {
+		return nil
+	}
+	max := s.Afford(lengths[n])
+	a := s.complete(fmt.Sprintf("greedy, %d tokens", max), passage, max)
+	a.NoCache = s.Target.Has.NoCache
+	return []Ask{a}
+}
+
+// tokens are those of the first choice of a round's first answer; nil when there
+// is none.
+func (s *State) tokens(round int) []Token {
+	if round >= len(s.Rounds) {
+		return nil
+	}
+	return tokensIn(&s.Rounds[round][0].Answer)
+}
+
+func tokensIn(a *Answer) []Token {
+	if !a.OK() || len(a.Choices) == 0 {
+		return nil
+	}
+	return a.Choices[0].Tokens
+}
+
+func repeatJudge(s *State) Verdict {
+	if v, ok := s.unanswered(2); !ok {
+		return v
+	}
+	first := s.tokens(0)
+	scale := spread(first)
+	f := Floor{Known: true, Diverged: -1}
+	var all []float64
+	v := Verdict{Outcome: Pass}
+	worst := 0
+	for i := 1; i < len(s.Rounds); i++ {
+		other := s.tokens(i)
+		if other == nil {
+			continue
+		}
+		d := along(first, other)
+		all = append(all, d...)
+		if at := parting(first, other); at >= 0 && (f.Diverged < 0 || at < f.Diverged) {
+			f.Diverged = at
+		}
+		f.Exchanges = append(f.Exchanges, s.Rounds[i][0].Answer.Exchange)
+		if len(d) > 0 && slices.Max(d) >= f.Greatest {
+			f.Greatest, worst = slices.Max(d), i
+		}
+	}
+	f.Positions, f.Median = len(all), median(all)
+	if len(all) == 0 {
+		return cantTell("the answers hold no logprobs that could be compared", "a server that tells logprobs")
+	}
+	v.Threshold = fmt.Sprintf("total variation of the next-token distributions at %d positions; beyond %.2f of the model's own spread (%.3f) no rounding reaches", len(all), differ, scale)
+	v.Floor = f
+	switch {
+	case scale < leastSpread:
+		v.Text = fmt.Sprintf("%d repeats agree within %.4f (the model says nearly the same everywhere)", len(f.Exchanges), f.Greatest)
+	case beyond(all, scale, 0) >= 2 || f.Median > agree*scale:
+		v.Outcome, v.Signs = Fail, []Sign{SignRepeat}
+		v.Text = fmt.Sprintf("the same greedy request gives other distributions each time: up to %.2f apart, %d of %d positions beyond rounding", f.Greatest, beyond(all, scale, 0), len(all))
+		v.Evidence = []finding.Evidence{request(s.Rounds[0][0].Answer, textOf(&s.Rounds[0][0].Answer), "first"), request(s.Rounds[worst][0].Answer, textOf(&s.Rounds[worst][0].Answer), "the same again")}
+		v.Floor = Floor{}
+	default:
+		v.Text = fmt.Sprintf("%d repeats of different lengths agree: noise %.4f at most", len(f.Exchanges), f.Greatest)
+		if f.Diverged >= 0 {
+			v.Text += fmt.Sprintf("; a near tie falls differently at token %d", f.Diverged+1)
+		}
+	}
+	return v
+}
+
+// beyond counts the distances that neither rounding nor noise makes.
+func beyond(all []float64, scale, noise float64) int {
+	n := 0
+	for _, d := range all {
+		if d > max(differ*scale, aboveNoise*noise) {
+			n++
+		}
+	}
+	return n
+}
+
+// textOf is what an answer said, or why it said nothing.
+func textOf(a *Answer) string {
+	if !a.OK() || len(a.Choices) == 0 {
+		return a.Error
+	}
+	return a.Choices[0].Text
+}
+
+func cantTell(why, decide string) Verdict {
+	v := Verdict{Outcome: CantTell, Text: why}
+	if decide != "" {
+		v.Text += "; what would tell: " + decide
+	}
+	return v
+}
+
+// unanswered is the verdict when fewer than the needed answers came; ok is true
+// when enough did. Failures of the server itself are judged by the probe "alive"
+// and the signatures; here they only leave a question open.
+func (s *State) unanswered(need int) (v Verdict, ok bool) {
+	if !s.Target.Has.Completions {
+		return cantTell("the server continues no raw text (no /v1/completions)", ""), false
+	}
+	good := 0
+	var last *Asked
+	for _, a := range s.answers() {
+		if a.Answer.OK() {
+			good++
+		} else {
+			last = &a
+		}
+	}
+	if good >= need {
+		return v, true
+	}
+	if last == nil {
+		return cantTell("not asked", ""), false
+	}
+	v = cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", len(s.answers())-good, len(s.answers()), failed(&last.Answer)), "")
+	if last.Answer.Exchange > 0 {
+		v.Evidence = []finding.Evidence{request(last.Answer, last.Answer.Error, "")}
+	}
+	return v, false
+}
+
+// failed says in words how a request came to nothing.
+func failed(a *Answer) string {
+	switch {
+	case a.Failure == Status:
+		return fmt.Sprintf("HTTP %d %s", a.Status, clip(a.Error, 120))
+	case a.Error != "":
+		return string(a.Failure) + ": " + clip(a.Error, 120)
+	}
+	return string(a.Failure)
+}
+
+// Decoding and prefill.
+
+func decodeLength(l Level) int {
+	return map[Level]int{Quick: 17, Default: 257, Thorough: 1030}[l]
+}
+
+// decodeCuts are the lengths whose continuation is asked again: before, at and
+// behind pages and the batch sizes of graphs.
+func decodeCuts(n int) []int {
+	var cuts []int
+	for _, k := range []int{1, 2, 16, 64, 65, 128, 256, 512, 1024} {
+		if k < n {
+			cuts = append(cuts, k)
+		}
+	}
+	return cuts
+}
+
+func decodeNext(s *State) []Ask {
+	t := s.Target
+	if !t.Has.Completions || !t.Has.Logprobs {
+		return nil
+	}
+	if s.byID() && len(s.Rounds) == 0 {
+		return []Ask{{Kind: Tokenize, Label: "the passage as tokens", Prompt: passage}}
+	}
+	done := s.completions()
+	if len(done) == 0 {
+		n := s.Afford(decodeLength(s.Level))
+		for n > 17 && !s.Room(tokensOf(len(passage))/3, n) {
+			n /= 2
+		}
+		a := s.complete(fmt.Sprintf("decode of %d tokens", n), passage, n)
+		// Sampling keeps the text from running in circles, where every position looks
+		// like every other.
+		seed := 1
+		a.Sampling, a.Seed = Hot, &seed
+		a.IgnoreEOS = a.IgnoreEOS && s.byID() // an end token cannot be sent again as text
+		if s.byID() {
+			a.Tokens = s.Rounds[0][0].Answer.Tokens
+		}
+		return []Ask{a}
+	}
+	decoded := tokensIn(&done[0].Answer)
+	if len(decoded) < 2 {
+		return nil
+	}
+	k, label := len(decoded)-1, "prefill of the same %d tokens"
+	if !t.Has.Echo {
+		cuts := decodeCuts(len(decoded))
+		if len(done)-1 >= len(cuts) {
+			return nil
+		}
+		k, label = cuts[len(done)-1], "prefill of the first %d tokens"
+	} else if len(done) > 1 {
+		return nil
+	}
+	k = cut(decoded, k)
+	a, ok := s.again(&done[0], k)
+	if !ok {
+		return nil
+	}
+	a.Echo, a.Label = t.Has.Echo, fmt.Sprintf(label, k)
+	return []Ask{a}
+}
+
+// byID says whether tokens can be sent again as the ids that the server told.
+func (s *State) byID() bool {
+	h := s.Target.Has
+	if !h.Tokenize || !h.TokenPrompts || !h.IDs {
+		return false
+	}
+	if len(s.Rounds) == 0 || s.Rounds[0][0].Ask.Kind != Tokenize {
+		return len(s.Rounds) == 0
+	}
+	return len(s.Rounds[0][0].Answer.Tokens) > 0
+}
+
+// completions are the completions of the rounds.
+func (s *State) completions() []Asked {
+	return slices.DeleteFunc(slices.Clone(s.answers()), func(a Asked) bool { return a.Ask.Kind != Completion })
+}
+
+// pairs are the positions that two requests tell of: decoded tokens, and the same
+// behind their prefill. at is the number of tokens decoded before.
+type pair struct {
+	at               int
+	decoded, prefill Token
+	exchange         int
+}
+
+// pairs lines the decoded tokens up with their prefills. A text that comes back as
+// other tokens is compared as far as they are the same.
+func pairs(done []Asked) []pair {
+	decoded := tokensIn(&done[0].Answer)
+	before := done[0].Answer.PromptCount
+	if done[0].Ask.Tokens != nil {
+		before = len(done[0].Ask.Tokens)
+	}
+	var list []pair
+	for _, a := range done[1:] {
+		if !a.Answer.OK() {
+			continue
+		}
+		if a.Ask.Echo {
+			if before < 0 {
+				continue
+			}
+			for i, t := range a.Answer.Prompt[min(before, len(a.Answer.Prompt)):] {
+				if i >= len(decoded) || key(t.ID, t.Text) != key(decoded[i].ID, decoded[i].Text) {
+					break
+				}
+				list = append(list, pair{i, decoded[i], t, a.Answer.Exchange})
+			}
+			continue
+		}
+		next := tokensIn(&a.Answer)
+		n := cutOf(&done[0], &a)
+		if n <= 0 || n >= len(decoded) || len(next) == 0 || before >= 0 && a.Answer.PromptCount >= 0 && a.Answer.PromptCount != before+n {
+			continue
+		}
+		list = append(list, pair{n, decoded[n], next[0], a.Answer.Exchange})
+	}
+	slices.SortStableFunc(list, func(a, b pair) int { return a.at - b.at })
+	return list
+}
+
+// cutOf is how many decoded tokens the prompt of a later request holds; -1 when it
+// cannot be told.
+func cutOf(first, again *Asked) int {
+	if again.Ask.Tokens != nil {
+		return len(again.Ask.Tokens) - len(first.Ask.Tokens)
+	}
+	tokens := tokensIn(&first.Answer)
+	for k := range tokens {
+		if text, ok := textOfTokens(tokens[:k+1]); ok && first.Ask.Prompt+text == again.Ask.Prompt {
+			return k + 1
+		}
+	}
+	return -1
+}
+
+func decodeJudge(s *State) Verdict {
+	if !s.Target.Has.Logprobs {
+		return cantTell("the server tells no logprobs", "a server started with logprobs, or --oracle DIR")
+	}
+	if v, ok := s.unanswered(2); !ok {
+		return v
+	}
+	done := s.completions()
+	if len(done) < 2 {
+		return cantTell("what was decoded could not be sent again as a prompt", "")
+	}
+	list := pairs(done)
+	scale := spread(tokensIn(&done[0].Answer))
+	var far []float64
+	var at []int
+	var worst pair
+	most := 0.0
+	for _, p := range list {
+		a, okA := distOf(p.decoded)
+		b, okB := distOf(p.prefill)
+		if !okA || !okB {
+			continue
+		}
+		d := distance(a, b)
+		far, at = append(far, d), append(at, p.at)
+		if d >= most {
+			most, worst = d, p
+		}
+	}
+	v := Verdict{Outcome: Pass, Threshold: fmt.Sprintf("total variation of the next-token distributions at %d positions, against the model's own spread of %.3f from token to token: rounding stays below %.2f of it at one position and %.2f in the middle (docs/probes.md); the server's own noise is %.4f", len(far), scale, differ, agree, s.Floor.Greatest)}
+	if len(far) == 0 {
+		return cantTell("the server's logprobs of what was decoded and of its prefill have no position in common", "")
+	}
+	if scale < leastSpread {
+		v.Outcome, v.Text = CantTell, fmt.Sprintf("decode and prefill agree within %.4f, but every position of this model's text looks like every other (spread %.4f); what would tell: --oracle DIR", most, scale)
+		return v
+	}
+	n, from := beyond(far, scale, s.Floor.Greatest), partsFrom(far, at, scale, s.Floor.Greatest)
+	switch {
+	case n >= 2 && n*5 >= len(far) || n == len(far) || median(far) > max(agree*scale, aboveNoise*s.Floor.Greatest):
+		v.Outcome, v.Signs = Fail, []Sign{SignDecode}
+		v.Text = fmt.Sprintf("decode and prefill of the same tokens disagree at %d of %d positions, up to %.2f apart", n, len(far), most)
+		v.Detail = "from the first token on"
+		if from > 1 {
+			v.Signs = []Sign{SignDecodeLater}
+			v.Detail = fmt.Sprintf("from token %d on", from+1)
+			v.Text += ", " + v.Detail
+		}
+		v.Evidence = []finding.Evidence{
+			request(done[0].Answer, told(worst.decoded), fmt.Sprintf("decoded: what may stand at token %d", worst.at+1)),
+			{Kind: "request", Line: worst.exchange, Text: told(worst.prefill), Note: "prefill: the same position"},
+		}
+	case n > 0:
+		v.Outcome = CantTell
+		v.Text = fmt.Sprintf("decode and prefill agree at %d of %d positions (median %.4f), and part by %.2f at token %d: one position is too few to say wrong; what would tell: --thorough", len(far)-n, len(far), median(far), most, worst.at+1)
+	default:
+		v.Text = fmt.Sprintf("decode and prefill agree at %d positions up to token %d: %.4f apart at most", len(far), at[len(at)-1]+1, most)
+	}
+	return v
+}
+
+// partsFrom is the first position from which on most distances are beyond
+// rounding; -1 when there is none.
+func partsFrom(far []float64, at []int, scale, noise float64) int {
+	for i := range far {
+		if beyond(far[i:i+1], scale, noise) == 1 && 2*beyond(far[i:], scale, noise) >= len(far)-i {
+			return at[i]
+		}
+	}
+	return -1
+}
+
+// told is a token's list of the likeliest, as evidence.
+func told(t Token) string {
+	text := ""
+	for i, r := range t.Top {
+		if i == 4 {
+			break
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%q %s", r.Text, r.Logprob)
+	}
+	return text
+}
+
+// cut is k, or the nearest length below it at which no character is cut in two
+// when the tokens are sent as text.
+func cut(tokens []Token, k int) int {
+	for k > 1 && !whole(tokens[:k]) {
+		k--
+	}
+	return k
+}
+
+// again is the prompt of an ask with the first k tokens of its answer behind it,
+// one token to be decoded, computed anew.
+func (s *State) again(a *Asked, k int) (Ask, bool) {
+	tokens := tokensIn(&a.Answer)
+	next := s.complete("", "", 1)
+	next.NoCache = s.Target.Has.NoCache
+	if ids, ok := idsOf(tokens[:k]); ok && s.Target.Has.TokenPrompts {
+		if prompt, ok := promptIDs(a); ok {
+			next.Tokens = append(slices.Clone(prompt), ids...)
+			return next, true
+		}
+	}
+	text, ok := textOfTokens(tokens[:k])
+	next.Prompt = a.Ask.Prompt + text
+	return next, ok && a.Ask.Prompt != ""
+}
+
+// promptIDs are the ids of an ask's prompt, where the ask or the answer has them.
+func promptIDs(a *Asked) ([]int, bool) {
+	if a.Ask.Tokens != nil {
+		return a.Ask.Tokens, true
+	}
+	if len(a.Answer.Prompt) == 0 {
+		return nil, false
+	}
+	return idsOf(a.Answer.Prompt)
+}
+
+func idsOf(tokens []Token) ([]int, bool) {
+	ids := make([]int, len(tokens))
+	for i, t := range tokens {
+		if t.ID < 0 {
+			return nil, false
+		}
+		ids[i] = t.ID
+	}
+	return ids, true
+}
+
+// Prefix cache.
+
+// longPassage is longer than any page of a KV cache that engines use by default
+// (64 tokens), and otherEnd is another end of it.
+const (
+	longPassage = "A ship's log is kept so that the next watch knows what the last one saw. It names the hour, the wind, the sail that was set and the course that was steered, " +
+		"and nothing that nobody saw. An old captain used to say that a guess in the log is worse than a hole in the hull, because a hole is looked for. " +
+		"His own logs are still read in the harbour school. Most pages are dull, as they should be. One of them is not. On the third of May, at four in the morning, it says that"
+	otherEnd = " the mate came below and told him"
+
+	prefixLength = 12
+)
+
+// prefixNext asks for the same text without the cache, so that it is filled, and
+// twice out of it; the last time with another end.
+func prefixNext(s *State) []Ask {
+	n := len(s.Rounds)
+	if !s.Target.Has.Completions || n >= 4 || !s.Room(tokensOf(len(longPassage+otherEnd))/3, prefixLength) {
+		return nil
+	}
+	a := s.complete([]string{"first time", "from the cache", "another end, from the cache", "another end, computed anew"}[n], longPassage, prefixLength)
+	if n >= 2 {
+		a.Prompt += otherEnd
+	}
+	a.NoCache = s.Target.Has.NoCache && n == 3
+	return []Ask{a}
+}
+
+func prefixJudge(s *State) Verdict {
+	if v, ok := s.unanswered(4); !ok {
+		return v
+	}
+	hit := 0
+	for _, i := range []int{1, 2} {
+		hit = max(hit, s.Rounds[i][0].Answer.Cached)
+	}
+	all := s.answers()
+	v := same([]held{{all[0], all[1]}, {all[3], all[2]}}, s.Floor, SignPrefix, "out of the prefix cache", "computed")
+	switch {
+	case v.Outcome != Pass:
+	case hit > 0:
+		v.Text += fmt.Sprintf(" (%d tokens came from the cache)", hit)
+	case all[1].Answer.Cached == 0 && all[2].Answer.Cached == 0:
+		v.Text += " (nothing was cached, says the server)"
+	default:
+		v.Text += " (the server does not say whether the cache was hit)"
+	}
+	return v
+}
+
+// held are two answers of which the second must be like the first.
+type held struct{ want, got Asked }
+
+// same judges answers that must be the same but for noise.
+func same(list []held, noise Floor, sign Sign, how, alone string) Verdict {
+	var all []float64
+	var scales []float64
+	var worst *held
+	var worstAt int
+	most, texts := -1.0, 0
+	for i := range list {
+		h := &list[i]
+		a, b := tokensIn(&h.want.Answer), tokensIn(&h.got.Answer)
+		if a == nil && b == nil && textOf(&h.want.Answer) == textOf(&h.got.Answer) {
+			texts++
+			continue
+		}
+		scales = append(scales, spread(a))
+		for at, d := range along(a, b) {
+			all = append(all, d)
+			if d > most {
+				most, worst, worstAt = d, h, at
+			}
+		}
+	}
+	if len(all) == 0 {
+		if texts == len(list) {
+			return Verdict{Outcome: Pass, Text: "the texts are the same, letter by letter"}
+		}
+		return cantTell("the texts differ, and without logprobs a near tie cannot be told from a fault", "a server that tells logprobs")
+	}
+	scale := median(scales)
+	v := Verdict{Outcome: Pass, Threshold: fmt.Sprintf("total variation of the next-token distributions at %d positions, against the model's own spread of %.3f: rounding stays below %.2f of it; the server's own noise is %.4f", len(all), scale, differ, noise.Greatest)}
+	n := beyond(all, scale, noise.Greatest)
+	switch {
+	case scale < leastSpread:
+		v.Outcome = CantTell
+		v.Text = fmt.Sprintf("the answers agree within %.4f, but this model says the same everywhere (spread %.4f); what would tell: --oracle DIR", most, scale)
+	case n >= 2 || n > 0 && n == len(all) || median(all) > max(agree*scale, aboveNoise*noise.Greatest):
+		v.Outcome, v.Signs = Fail, []Sign{sign}
+		v.Text = fmt.Sprintf("answers %s differ from those %s: %d of %d positions beyond rounding, up to %.2f apart", how, alone, n, len(all), most)
+		v.Evidence = []finding.Evidence{
+			request(worst.want.Answer, told(tokensIn(&worst.want.Answer)[worstAt]), fmt.Sprintf("%s: what may stand at token %d", alone, worstAt+1)),
+			request(worst.got.Answer, told(tokensIn(&worst.got.Answer)[worstAt]), how+": the same position"),
+		}
+	case n == 1:
+		v.Outcome = CantTell
+		v.Text = fmt.Sprintf("answers %s agree with those %s but for one position, %.2f apart: too little to say wrong; what would tell: --thorough", how, alone, most)
+	default:
+		v.Text = fmt.Sprintf("answers %s are those %s: %.4f apart at most", how, alone, most)
+	}
+	return v
+}
+
+// Concurrency.
+
+// batchPrompts are of uneven lengths.
+var batchPrompts = []string{
+	"The old clock in the hall",
+	"Bread is made of flour, water, salt and",
+	"When the train stopped at the last station, the only passenger who got off was a man with a violin case, and",
+	"In the garden there were roses, tulips and",
+}
+
+const (
+	batchLength  = 16
+	cancelLength = 64
+)
+
+// batchSizes are how many requests run at the same time.
+func batchSizes(l Level) []int {
+	if l == Thorough {
+		return []int{2, 8, 32}
+	}
+	return []int{8}
+}
+
+func batchNext(s *State) []Ask {
+	if !s.Target.Has.Completions {
+		return nil
+	}
+	n := len(s.Rounds)
+	if n < len(batchPrompts) {
+		a := s.complete("alone", batchPrompts[n], batchLength)
+		a.NoCache = s.Target.Has.NoCache
+		return []Ask{a}
+	}
+	sizes := batchSizes(s.Level)
+	if n -= len(batchPrompts); n >= len(sizes) {
+		return nil
+	}
+	var asks []Ask
+	for i := range sizes[n] {
+		a := s.complete(fmt.Sprintf("one of %d at the same time", sizes[n]), batchPrompts[i%len(batchPrompts)], batchLength)
+		a.NoCache = s.Target.Has.NoCache
+		asks = append(asks, a)
+	}
+	return asks
+}
+
+// among pairs the answers of a round with those to the same prompts alone.
+func among(alone [][]Asked, round []Asked) []held {
+	var list []held
+	for _, got := range round {
+		for _, want := range alone {
+			if got.Ask.Prompt == want[0].Ask.Prompt && want[0].Answer.OK() && got.Answer.OK() {
+				list = append(list, held{want[0], got})
+			}
+		}
+	}
+	return list
+}
+
+func batchJudge(s *State) Verdict {
+	if v, ok := s.unanswered(len(batchPrompts) + 2); !ok {
+		return v
+	}
+	var list []held
+	for _, round := range s.Rounds[len(batchPrompts):] {
+		list = append(list, among(s.Rounds[:len(batchPrompts)], round)...)
+	}
+	if len(list) == 0 {
+		return cantTell("no answer came both alone and among others", "")
+	}
+	return same(list, s.Floor, SignBatch, "among others", "alone")
+}
+
+// cancelNext has one client leave in the middle of its answer while others run.
+func cancelNext(s *State) []Ask {
+	if !s.Target.Has.Completions || len(s.Rounds) > 0 || len(s.Earlier["batch"]) < len(batchPrompts) {
+		return nil
+	}
+	leaver := s.complete("leaves in the middle", passage, cancelLength)
+	leaver.Stream, leaver.Leave, leaver.Top = true, 3, -1
+	asks := []Ask{leaver}
+	for _, p := range batchPrompts {
+		a := s.complete("runs on", p, batchLength)
+		a.NoCache = s.Target.Has.NoCache
+		asks = append(asks, a)
+	}
+	return asks
+}
+
+func cancelJudge(s *State) Verdict {
+	if v, ok := s.unanswered(2); !ok {
+		return v
+	}
+	list := among(s.Earlier["batch"][:len(batchPrompts)], s.Rounds[0])
+	if len(list) == 0 {
+		return cantTell("no answer came both alone and beside a client that left", "")
+	}
+	return same(list, s.Floor, SignCancelled, "beside a client that left", "alone")
+}

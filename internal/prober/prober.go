@@ -1,0 +1,296 @@
+package prober
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"shakedown/internal/finding"
+	"shakedown/internal/probe"
+)
+
+// Server is a server as the battery needs it; package endpoint is the one that
+// speaks HTTP. Send may be called from several goroutines.
+type Server interface {
+	// Identify reads what the server tells of itself, with few requests that compute
+	// nothing.
+	Identify(context.Context) (*probe.Target, []finding.SettingMsg, []probe.Exchange, error)
+	// Send asks once. What goes wrong is part of the answer.
+	Send(context.Context, *probe.Target, probe.Ask) (probe.Answer, probe.Exchange)
+}
+
+// Reference is an engine whose arithmetic is known.
+type Reference interface {
+	// Judge says what it gives for texts that the server answered.
+	Judge(context.Context, *probe.Target, []probe.Text) (*probe.Reference, error)
+}
+
+// Options say what is probed, how, and within which bounds.
+type Options struct {
+	Server    Server
+	URL       string // as the user wrote it, without credentials
+	Level     probe.Level
+	Gentle    bool
+	Budget    Budget
+	Reference Reference // nil for none
+	Other     Server    // a second server to compare with, nil for none
+	Model     string    // the name to ask for, where the server has several
+	Local     *probe.Local
+	Expected  probe.Expected
+	// Announced is called with each message before it is handled; nil for nobody.
+	Status func(string)
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration)
+}
+
+// Budget lowers what a level would send; zero leaves it.
+type Budget struct {
+	Requests, Tokens int // tokens of prompts and answers, each
+	Time             time.Duration
+}
+
+// How long a battery may take when the user says nothing. A server of 50 tokens a
+// second needs a minute for the default level.
+var patience = map[probe.Level]time.Duration{
+	probe.Quick: 2 * time.Minute, probe.Default: 5 * time.Minute, probe.Thorough: 30 * time.Minute,
+}
+
+// pause is the least time between the requests of a gentle run.
+const pause = 500 * time.Millisecond
+
+// LevelName is a level as the output names it.
+func LevelName(l probe.Level) string {
+	return map[probe.Level]string{probe.Quick: "quick", probe.Default: "default", probe.Thorough: "thorough"}[l]
+}
+
+// Run probes a server and emits what it finds. An error means that the server
+// could not be asked at all, that ctx ended, or that out failed; what a server
+// does wrong is part of the conclusion.
+func Run(ctx context.Context, o Options, out finding.Handler) (*probe.Conclusion, error) {
+	started := o.Now()
+	target, settings, exchanges, err := o.Server.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model != "" {
+		target.Model = o.Model
+	}
+	target.Local, target.Expected = o.Local, o.Expected
+	r := &run{Options: o, out: out, target: target, started: started}
+	r.probes = probe.Battery(o.Level, o.Gentle)
+	r.meter = newMeter(r.bound(len(exchanges)), started.Add(r.time()))
+	r.meter.spent.Requests = len(exchanges)
+	if err := r.announce(settings, exchanges); err != nil {
+		return nil, err
+	}
+	for _, p := range r.probes {
+		if err := r.probe(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return r.conclude()
+}
+
+// run is one battery under way.
+type run struct {
+	Options
+	out     finding.Handler
+	target  *probe.Target
+	probes  []probe.Probe
+	meter   *meter
+	started time.Time
+	last    time.Time // when the last request of a gentle run was sent
+
+	exchanges int
+	earlier   map[string][][]probe.Asked
+	floor     probe.Floor
+	rate      float64
+	results   []probe.Result
+}
+
+func (r *run) time() time.Duration {
+	if r.Budget.Time > 0 {
+		return r.Budget.Time
+	}
+	return patience[r.Level]
+}
+
+// bound is what the probes may send, with the requests that were needed to know
+// the server, lowered by the user's budget.
+func (r *run) bound(identified int) probe.Cost {
+	c := probe.Bound(r.probes, r.Level)
+	c.Requests += identified
+	if n := r.Budget.Requests; n > 0 {
+		c.Requests = min(c.Requests, max(n, identified))
+	}
+	if n := r.Budget.Tokens; n > 0 {
+		c.PromptTokens, c.AnswerTokens = min(c.PromptTokens, n), min(c.AnswerTokens, n)
+	}
+	if r.Gentle {
+		c.Together = 1
+	}
+	return c
+}
+
+// announce says which server it is and what it will be sent at most.
+func (r *run) announce(settings []finding.SettingMsg, exchanges []probe.Exchange) error {
+	t, b := r.target, r.meter.bound
+	msg := &finding.EndpointMsg{
+		URL: r.URL, Engine: t.Engine, EngineVersion: t.Version, Model: t.Model, Root: t.Root, Level: LevelName(r.Level), Gentle: r.Gentle,
+		Bound: finding.Traffic{Requests: b.Requests, PromptTokens: b.PromptTokens, AnswerTokens: b.AnswerTokens, Together: b.Together, Seconds: r.time().Seconds()},
+		Facts: facts(t), Notes: notes(t),
+	}
+	if err := r.out.Handle(msg); err != nil {
+		return err
+	}
+	for i := range settings {
+		if err := r.out.Handle(&settings[i]); err != nil {
+			return err
+		}
+	}
+	for _, x := range exchanges {
+		if err := r.record("identify", &x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe asks one probe's requests, has the answers judged and tells the verdict.
+func (r *run) probe(ctx context.Context, p probe.Probe) error {
+	if r.Status != nil {
+		r.Status(p.Title)
+	}
+	begun := r.Now()
+	s := &probe.State{Target: r.target, Level: r.Level, Gentle: r.Gentle, Earlier: r.earlier, Floor: r.floor, Rate: r.rate}
+	var numbers []int
+	for {
+		asks := p.Next(s)
+		if len(asks) == 0 {
+			break
+		}
+		round, err := r.round(ctx, p.ID, asks)
+		if err != nil {
+			return err
+		}
+		s.Rounds = append(s.Rounds, round)
+		for _, a := range round {
+			if a.Answer.Exchange > 0 {
+				numbers = append(numbers, a.Answer.Exchange)
+			}
+		}
+	}
+	if err := r.refer(ctx, p, s); err != nil {
+		return err
+	}
+	v := p.Judge(s)
+	if r.earlier == nil {
+		r.earlier = map[string][][]probe.Asked{}
+	}
+	r.earlier[p.ID] = s.Rounds
+	r.floor = probe.Widen(r.floor, v.Floor)
+	r.results = append(r.results, probe.Result{Probe: p, Verdict: v, Exchanges: numbers})
+	return r.out.Handle(message(p, &v, numbers, r.Now().Sub(begun)))
+}
+
+// round sends requests at the same time; in a gentle run one after the other. The
+// error is ctx's, or the handler's.
+func (r *run) round(ctx context.Context, id string, asks []probe.Ask) ([]probe.Asked, error) {
+	round := make([]probe.Asked, len(asks))
+	exchanges := make([]probe.Exchange, len(asks))
+	var wait sync.WaitGroup
+	for i, a := range asks {
+		round[i].Ask = a
+		if reason := r.meter.take(&a, r.Now()); reason != "" {
+			round[i].Answer = probe.Answer{Failure: probe.NotSent, Error: reason, PromptCount: -1, AnswerCount: -1, Cached: -1}
+			continue
+		}
+		send := func() {
+			round[i].Answer, exchanges[i] = r.Server.Send(ctx, r.target, a)
+		}
+		if r.Gentle {
+			r.breathe(ctx)
+			send()
+		} else {
+			wait.Go(send)
+		}
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	alone := len(asks) == 1
+	for i := range round {
+		a := &round[i]
+		if a.Answer.Failure == probe.NotSent {
+			continue
+		}
+		r.meter.settle(&a.Ask, &a.Answer)
+		if n := a.Answer.AnswerCount; alone && n >= 16 && a.Answer.Took > 0 {
+			r.rate = float64(n) / a.Answer.Took.Seconds()
+		}
+		if exchanges[i].Path == "" { // not spoken by this engine: nothing went out
+			continue
+		}
+		exchanges[i].Label = a.Ask.Label
+		if err := r.record(id, &exchanges[i]); err != nil {
+			return nil, err
+		}
+		a.Answer.Exchange = r.exchanges
+	}
+	return round, nil
+}
+
+// breathe keeps the rate of a gentle run.
+func (r *run) breathe(ctx context.Context) {
+	if wait := pause - r.Now().Sub(r.last); !r.last.IsZero() && wait > 0 {
+		r.Sleep(ctx, wait)
+	}
+	r.last = r.Now()
+}
+
+// record numbers an exchange and tells it.
+func (r *run) record(id string, x *probe.Exchange) error {
+	r.exchanges++
+	x.N, x.Probe = r.exchanges, id
+	return r.out.Handle(&finding.ExchangeMsg{
+		N: x.N, Probe: id, Label: x.Label, Method: x.Method, Path: x.Path, Request: x.Request, Status: x.Status,
+		Answer: x.Answer, Cut: x.Cut, Failure: string(x.Failure), Seconds: x.Took.Seconds(),
+	})
+}
+
+// refer has the exact engine compute what the probe needs.
+func (r *run) refer(ctx context.Context, p probe.Probe, s *probe.State) error {
+	if p.Compare == nil || r.Reference == nil {
+		return nil
+	}
+	texts := p.Compare(s)
+	if len(texts) == 0 {
+		return nil
+	}
+	if r.Status != nil {
+		r.Status("computing what the exact engine says")
+	}
+	ref, err := r.Reference.Judge(ctx, r.target, texts)
+	if err != nil {
+		return err
+	}
+	s.Reference = ref
+	return nil
+}
+
+// conclude tells what all verdicts say together.
+func (r *run) conclude() (*probe.Conclusion, error) {
+	c := probe.Conclude(r.target, r.results)
+	for i := range c.Findings {
+		if err := r.out.Handle(&c.Findings[i]); err != nil {
+			return nil, err
+		}
+	}
+	sent := r.meter.spent
+	c.Message.Sent = finding.Traffic{
+		Requests: sent.Requests, PromptTokens: sent.PromptTokens, AnswerTokens: sent.AnswerTokens,
+		Together: r.meter.bound.Together, Seconds: r.Now().Sub(r.started).Seconds(),
+	}
+	return &c, r.out.Handle(&c.Message)
+}
