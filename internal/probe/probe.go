@@ -33,6 +33,9 @@ type Probe struct {
 	Gentle bool  // fit for a server in production
 	// Essential: without a pass of this one nothing is proven right.
 	Essential bool
+	// Needs is what must be at hand, besides the server; without it the probe is left
+	// out.
+	Needs Need
 	// Spared: a pass of the probe "oracle" says the same and more.
 	Spared bool
 	// Most is the most that Next asks for at this level.
@@ -47,6 +50,16 @@ type Probe struct {
 	// was not sent.
 	Judge func(*State) Verdict
 }
+
+// Need is something that not every run has.
+type Need string
+
+// Needs of probes.
+const (
+	NeedsNothing Need = ""
+	NeedsOracle  Need = "oracle"  // a checkpoint, and the exact engine
+	NeedsAgainst Need = "against" // a second server, which is asked the same
+)
 
 // Cost bounds what is sent.
 type Cost struct {
@@ -82,9 +95,17 @@ type State struct {
 	// Rate is how many tokens a second the server has decoded for a single request so
 	// far; 0 when nothing is known.
 	Rate float64
+	// Other is the second server with its answers, for a probe that needs one.
+	Other *Other
 	// Reference computes what the exact engine says about texts of this probe; nil
 	// without one. It is filled in before Judge.
 	Reference *Reference
+}
+
+// Other is a second server. Its rounds are answers to the same asks.
+type Other struct {
+	Target *Target
+	Rounds [][]Asked
 }
 
 // Verdict is what one probe showed.

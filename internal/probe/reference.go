@@ -8,6 +8,7 @@ type Text struct {
 	Echoed  []Token
 	Answer  []Token
 	Asked   int // number of the exchange
+	Count   int // tokens of the prompt as the server counts them, -1: unknown
 	Greedy  bool
 	Special bool // tokens that begin a text are put before Prompt
 }

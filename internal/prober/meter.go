@@ -1,14 +1,13 @@
 package prober
 
 import (
-	"sync"
 	"time"
 
 	"shakedown/internal/probe"
 )
 
 // meter keeps what is sent within the bound that was announced. Its methods are
-// called from one goroutine, before and after a round; over is safe from any.
+// called from one goroutine, before and after a round.
 type meter struct {
 	bound    probe.Cost
 	spent    probe.Cost
@@ -16,8 +15,6 @@ type meter struct {
 	// perByte is how many tokens a byte of a prompt makes at most, as far as the
 	// server's own counts show it. Before anything is known a byte is a token.
 	perByte float64
-	mu      sync.Mutex
-	ended   string // why nothing more is sent
 }
 
 func newMeter(bound probe.Cost, deadline time.Time) *meter {
@@ -28,8 +25,6 @@ func newMeter(bound probe.Cost, deadline time.Time) *meter {
 func (m *meter) take(a *probe.Ask, now time.Time) (reason string) {
 	c := m.estimate(a)
 	switch {
-	case m.stopped() != "":
-		return m.stopped()
 	case !now.Before(m.deadline):
 		return "the time that was announced is over"
 	case m.spent.Requests+c.Requests > m.bound.Requests:
@@ -93,19 +88,4 @@ func promptBytes(a *probe.Ask) int {
 		n += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
 	return n
-}
-
-// stop ends the sending; the first reason stands.
-func (m *meter) stop(reason string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.ended == "" {
-		m.ended = reason
-	}
-}
-
-func (m *meter) stopped() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.ended
 }

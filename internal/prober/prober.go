@@ -37,7 +37,7 @@ type Options struct {
 	Model     string    // the name to ask for, where the server has several
 	Local     *probe.Local
 	Expected  probe.Expected
-	// Announced is called with each message before it is handled; nil for nobody.
+	// Status is told what is under way; nil for nobody.
 	Status func(string)
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration)
@@ -77,9 +77,21 @@ func Run(ctx context.Context, o Options, out finding.Handler) (*probe.Conclusion
 	}
 	target.Local, target.Expected = o.Local, o.Expected
 	r := &run{Options: o, out: out, target: target, started: started}
-	r.probes = probe.Battery(o.Level, o.Gentle)
-	r.meter = newMeter(r.bound(len(exchanges)), started.Add(r.time()))
-	r.meter.spent.Requests = len(exchanges)
+	for _, p := range probe.Battery(o.Level, o.Gentle) {
+		if r.has(p.Needs) {
+			r.probes = append(r.probes, p)
+		}
+	}
+	identified := len(exchanges)
+	if o.Other != nil {
+		other, _, more, err := o.Other.Identify(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.other, exchanges = other, append(exchanges, more...)
+	}
+	r.meter = newMeter(r.bound(identified), started.Add(r.time()))
+	r.meter.spent.Requests = identified
 	if err := r.announce(settings, exchanges); err != nil {
 		return nil, err
 	}
@@ -96,6 +108,7 @@ type run struct {
 	Options
 	out     finding.Handler
 	target  *probe.Target
+	other   *probe.Target // of the second server, nil for none
 	probes  []probe.Probe
 	meter   *meter
 	started time.Time
@@ -106,6 +119,11 @@ type run struct {
 	floor     probe.Floor
 	rate      float64
 	results   []probe.Result
+}
+
+// has says whether what a probe needs is at hand.
+func (r *run) has(n probe.Need) bool {
+	return n == probe.NeedsNothing || n == probe.NeedsOracle && r.Reference != nil || n == probe.NeedsAgainst && r.Other != nil
 }
 
 func (r *run) time() time.Duration {
@@ -119,6 +137,11 @@ func (r *run) time() time.Duration {
 // the server, lowered by the user's budget.
 func (r *run) bound(identified int) probe.Cost {
 	c := probe.Bound(r.probes, r.Level)
+	for _, p := range r.probes {
+		if p.Needs == probe.NeedsAgainst {
+			c.Add(p.Most(r.Level))
+		}
+	}
 	c.Requests += identified
 	if n := r.Budget.Requests; n > 0 {
 		c.Requests = min(c.Requests, max(n, identified))
@@ -163,22 +186,30 @@ func (r *run) probe(ctx context.Context, p probe.Probe) error {
 	}
 	begun := r.Now()
 	s := &probe.State{Target: r.target, Level: r.Level, Gentle: r.Gentle, Earlier: r.earlier, Floor: r.floor, Rate: r.rate}
-	var numbers []int
+	first := r.exchanges
+	if p.Needs == probe.NeedsAgainst {
+		s.Other = &probe.Other{Target: r.other}
+	}
 	for {
 		asks := p.Next(s)
 		if len(asks) == 0 {
 			break
 		}
-		round, err := r.round(ctx, p.ID, asks)
+		round, err := r.round(ctx, r.Server, r.target, p.ID, asks)
 		if err != nil {
 			return err
 		}
 		s.Rounds = append(s.Rounds, round)
-		for _, a := range round {
-			if a.Answer.Exchange > 0 {
-				numbers = append(numbers, a.Answer.Exchange)
+		if s.Other != nil {
+			if round, err = r.round(ctx, r.Options.Other, r.other, p.ID, asks); err != nil {
+				return err
 			}
+			s.Other.Rounds = append(s.Other.Rounds, round)
 		}
+	}
+	var numbers []int
+	for n := first + 1; n <= r.exchanges; n++ {
+		numbers = append(numbers, n)
 	}
 	if err := r.refer(ctx, p, s); err != nil {
 		return err
@@ -195,7 +226,7 @@ func (r *run) probe(ctx context.Context, p probe.Probe) error {
 
 // round sends requests at the same time; in a gentle run one after the other. The
 // error is ctx's, or the handler's.
-func (r *run) round(ctx context.Context, id string, asks []probe.Ask) ([]probe.Asked, error) {
+func (r *run) round(ctx context.Context, to Server, target *probe.Target, id string, asks []probe.Ask) ([]probe.Asked, error) {
 	round := make([]probe.Asked, len(asks))
 	exchanges := make([]probe.Exchange, len(asks))
 	var wait sync.WaitGroup
@@ -206,7 +237,7 @@ func (r *run) round(ctx context.Context, id string, asks []probe.Ask) ([]probe.A
 			continue
 		}
 		send := func() {
-			round[i].Answer, exchanges[i] = r.Server.Send(ctx, r.target, a)
+			round[i].Answer, exchanges[i] = to.Send(ctx, target, a)
 		}
 		if r.Gentle {
 			r.breathe(ctx)
@@ -226,13 +257,16 @@ func (r *run) round(ctx context.Context, id string, asks []probe.Ask) ([]probe.A
 			continue
 		}
 		r.meter.settle(&a.Ask, &a.Answer)
-		if n := a.Answer.AnswerCount; alone && n >= 16 && a.Answer.Took > 0 {
+		if n := a.Answer.AnswerCount; alone && to == r.Server && n >= 16 && a.Answer.Took > 0 {
 			r.rate = float64(n) / a.Answer.Took.Seconds()
 		}
 		if exchanges[i].Path == "" { // not spoken by this engine: nothing went out
 			continue
 		}
 		exchanges[i].Label = a.Ask.Label
+		if target == r.other {
+			exchanges[i].Label += ", to the second server"
+		}
 		if err := r.record(id, &exchanges[i]); err != nil {
 			return nil, err
 		}
