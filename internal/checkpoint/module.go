@@ -143,6 +143,7 @@ func (m *Module) byType() {
 		case w.DType == I8:
 			m.Storage, m.Scale = Int8, scale
 			m.need("weight_scale")
+			m.int8()
 		case m.Parts["weight_scale_2"] != nil || scale != nil && scale.DType == F8E4M3:
 			m.Storage, m.Scale, m.Global = NVFP4, scale, m.Parts["weight_scale_2"]
 			m.need("weight_scale", "weight_scale_2")
@@ -262,6 +263,26 @@ func (m *Module) packed(bits int) {
 		if m.BlockOut, m.BlockIn = 1, 32; len(w.Shape) == 2 {
 			m.pairs(32)
 		}
+	}
+}
+
+// int8 checks a weight of one code per byte with a scale per tensor, row or group.
+func (m *Module) int8() {
+	w, s := m.Weight, m.Scale
+	if len(w.Shape) != 2 {
+		return
+	}
+	m.Out, m.In = w.Shape[0], w.Shape[1]
+	m.BlockOut, m.BlockIn = 1, m.In
+	switch {
+	case s == nil:
+	case s.Elements() == 1:
+		m.BlockOut = m.Out
+	case len(s.Shape) == 1 && s.Shape[0] == m.Out:
+	case len(s.Shape) == 2 && s.Shape[0] == m.Out && s.Shape[1] > 0 && m.In%s.Shape[1] == 0:
+		m.BlockIn = m.In / s.Shape[1]
+	default:
+		m.Odd = fmt.Sprintf("weight_scale has shape %v, which fits no int8 format of a weight %v", s.Shape, w.Shape)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestStorage(t *testing.T) {
 		{"gptq 8 bits", bits8, []checkpointtest.Tensor{shape("m.qweight", "I32", 4, 32, 64), shape("m.qzeros", "I32", 4, 2, 16), shape("m.scales", "F16", 2, 2, 64)}, "gptq 64x128 1x64"},
 		{"awq", "", []checkpointtest.Tensor{shape("m.qweight", "I32", 4, 128, 8), shape("m.qzeros", "I32", 4, 1, 8), shape("m.scales", "F16", 2, 1, 64)}, "awq 64x128 1x128"},
 		{"awq without zeros", "", []checkpointtest.Tensor{shape("m.qweight", "I32", 4, 128, 8), shape("m.scales", "F16", 2, 1, 64)}, "awq 64x128 1x128 missing qzeros"},
-		{"int8", "", []checkpointtest.Tensor{shape("m.weight", "I8", 1, 4, 8), shape("m.weight_scale", "F32", 4, 4, 1)}, "int8 0x0 0x0"},
+		{"int8", "", []checkpointtest.Tensor{shape("m.weight", "I8", 1, 4, 8), shape("m.weight_scale", "F32", 4, 4, 1)}, "int8 4x8 1x8"},
 		{"scale beside plain weight", "", []checkpointtest.Tensor{shape("m.weight", "BF16", 2, 4, 8), shape("m.weight_scale", "F32", 4)}, "plain 4x8 0x0 odd"},
 		{"scale alone", "", []checkpointtest.Tensor{shape("m.weight_scale", "F32", 4)}, " 0x0 0x0 odd"},
 	} {

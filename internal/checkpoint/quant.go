@@ -16,6 +16,10 @@ type Quantisation struct {
 	Source string // file and field it was read from
 	Method string // quant_method: fp8, modelopt, compressed-tensors, gptq, awq, mxfp4 ...
 	Algo   string // modelopt's quant_algo or compressed-tensors' format: NVFP4, FP8, pack-quantized ...
+	// Layout is how integers of gptq, awq and auto-round are packed: checkpoint_format
+	// (gptq, gptq_v2), version (gemm, gemv) or packing_format; empty when nothing
+	// says so.
+	Layout string
 	// Producer is the program that wrote the checkpoint, with its version.
 	Producer string
 	Groups   []QuantGroup
@@ -90,6 +94,11 @@ func (q *Quantisation) flat(o hfconfig.Object) {
 	}
 	if q.Method == "" && q.Algo != "" {
 		q.Method = "modelopt"
+	}
+	for _, field := range []string{"packing_format", "checkpoint_format", "version"} {
+		if q.Layout == "" {
+			q.Layout = strings.ToLower(o.Text(field))
+		}
 	}
 	q.Producer = producer(o)
 	q.ScaleFmt = o.Text("scale_fmt")

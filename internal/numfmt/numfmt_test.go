@@ -1,6 +1,7 @@
 package numfmt
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -371,7 +372,7 @@ func TestInt4Layouts(t *testing.T) {
 	}
 	wantFloats(t, "gptq v2", decode(FromGPTQ(gptq, gptqZeros, byGroup, nil, rows, cols, group, GPTQStored)), want)
 	wantFloats(t, "awq", decode(FromAWQ(awq, awqZeros, byGroup, rows, cols, group)), want)
-	wantFloats(t, "pack-quantized", decode(&Int4{Rows: rows, Cols: cols, Group: group, Codes: packed, Scales: scales, Zeros: ZerosPackQuantized(packedZeros, rows, groups)}), want)
+	wantFloats(t, "pack-quantized", decode(&Int4{Rows: rows, Cols: cols, Group: group, Codes: packed, Scales: scales, Zeros: ZerosPackQuantized(packedZeros, rows, groups, 4)}), want)
 
 	v1 := decode(FromGPTQ(gptq, gptqZeros1, byGroup, nil, rows, cols, group, GPTQStoredMinusOne))
 	for i := range want {
@@ -398,6 +399,78 @@ func TestInt4Layouts(t *testing.T) {
 	symmetric := decode(&Int4{Rows: rows, Cols: cols, Group: group, Codes: packed, Scales: scales})
 	if w := (float32(q[5]) - 8) * scales[0]; symmetric[5] != w {
 		t.Errorf("symmetric: weight 5 = %v, want %v", symmetric[5], w)
+	}
+}
+
+// TestInt8Layouts packs one matrix in three ways and unpacks it.
+func TestInt8Layouts(t *testing.T) {
+	const rows, cols, group, groups = 8, 48, 16, 3
+	r := rand.New(rand.NewPCG(8, 8))
+	scales, byGroup := make([]float32, rows*groups), make([]float32, rows*groups)
+	zeros, stored := make([]byte, rows*groups), make([]byte, rows*groups)
+	zeroPoints, packedZeros := make([]int16, rows*groups), make([]byte, rows*groups)
+	for o := range rows {
+		for g := range groups {
+			i := o*groups + g
+			scales[i] = float32(1+i) / 64
+			zeros[i] = uint8(r.IntN(256))
+			zeroPoints[i] = int16(zeros[i])
+			byGroup[g*rows+o] = scales[i]
+			stored[g*rows+o] = zeros[i] - 1
+			packedZeros[(o/4*groups+g)*4+o%4] = zeros[i]
+		}
+	}
+	codes, gptq, want, v1 := make([]byte, rows*cols), make([]byte, rows*cols), make([]float32, rows*cols), make([]float32, rows*cols)
+	for o := range rows {
+		for c := range cols {
+			i, g := o*cols+c, o*groups+c/group
+			codes[i] = uint8(r.IntN(256))
+			gptq[(c/4*rows+o)*4+c%4] = codes[i]
+			want[i] = float32(int(codes[i])-int(zeros[g])) * scales[g]
+			v1[i] = want[i]
+			if zeros[g] == 0 { // stored as 255, which means 256
+				v1[i] = float32(int(codes[i])-256) * scales[g]
+			}
+		}
+	}
+	decode := func(m *Int8) []float32 {
+		out := make([]float32, rows*cols)
+		for o := range rows {
+			m.Decode(out[o*cols:][:20], o, 0)
+			m.Decode(out[o*cols+20:][:28], o, 20)
+		}
+		return out
+	}
+	wantFloats(t, "gptq", decode(FromGPTQ8(gptq, stored, byGroup, nil, rows, cols, group, GPTQStoredMinusOne)), v1)
+	if got := ZerosPackQuantized(packedZeros, rows, groups, 8); !bytes.Equal(got, zeros) {
+		t.Errorf("zero points %v, want %v", got, zeros)
+	}
+	m := &Int8{Rows: rows, Cols: cols, Group: group, Codes: codes, Scales: scales, Zeros: zeroPoints}
+	wantFloats(t, "pack-quantized", decode(m), want)
+	m.Zeros = nil
+	if got := decode(m)[0]; got != float32(int(codes[0])-128)*scales[0] {
+		t.Errorf("symmetric: %v of code %d", got, codes[0])
+	}
+	m.Signed = true
+	if got := decode(m)[0]; got != float32(int8(codes[0]))*scales[0] {
+		t.Errorf("signed: %v of code %d", got, codes[0])
+	}
+}
+
+// TestInt8Activation has the codes of a row by hand.
+func TestInt8Activation(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	x := []float32{127, -127, 0.5, 1.5, -2.5, 126.6, nan}
+	got := make([]float32, len(x))
+	Int8TokenActivation(got, x)
+	wantFloats(t, "per token", got, []float32{127, -127, 0, 2, -2, 127, 0})
+	Int8StaticActivation(got, x, 0.5)
+	wantFloats(t, "static", got, []float32{63.5, -64, 0.5, 1.5, -2.5, 63.5, 0})
+	Int8TokenActivation(got[:2], []float32{0, 0})
+	wantFloats(t, "zeros", got[:2], []float32{0, 0})
+	Int8TokenActivation(got[:2], []float32{1, inf})
+	if got[0] == got[0] || got[1] == got[1] {
+		t.Errorf("an infinity gives %v", got[:2])
 	}
 }
 

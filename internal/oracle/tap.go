@@ -184,6 +184,12 @@ func (m *Model) input(l *linear, x []float32, n int) []float32 {
 			numfmt.FP8TokenActivation(dst, src)
 		case NVFP4:
 			numfmt.NVFP4Activation(dst, src, scale)
+		case Int8Token:
+			if l.stored.InputScale == 0 {
+				numfmt.Int8TokenActivation(dst, src)
+			} else {
+				numfmt.Int8StaticActivation(dst, src, scale)
+			}
 		}
 	})
 	return y

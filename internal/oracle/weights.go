@@ -9,8 +9,8 @@ import (
 // Stored says how a matrix is stored, as far as it matters for its input.
 type Stored struct {
 	Format StoredFormat
-	// InputScale is the static scale of an NVFP4 input, 0 when the checkpoint
-	// has none.
+	// InputScale is the static scale of an NVFP4 or INT8 input, 0 when the
+	// checkpoint has none.
 	InputScale float32
 }
 
@@ -23,6 +23,7 @@ const (
 	FP8Block                       // inputs are quantised per 128 elements
 	FP8Channel                     // per token; also FP8 with one scale per tensor
 	NVFP4                          // per 16 elements
+	Int8Token                      // INT8 per token, or with the static scale
 )
 
 // Weights gives the weights of a checkpoint. An absent weight and one of

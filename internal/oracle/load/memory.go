@@ -94,6 +94,9 @@ func (s *Source) copyBytes(n numerics.Numerics) int64 {
 		if (n.Scales == numerics.ScalesE8M0 || n.MoEScales == numerics.ScalesE8M0) && m.Storage == checkpoint.FP8Block && m.Weight != nil {
 			bytes += m.Weight.Size
 		}
+		if (m.Storage == checkpoint.GPTQ || m.Storage == checkpoint.AWQ) && m.Weight != nil { // other order
+			bytes += m.Weight.Size
+		}
 		if n.Has(numerics.UninitialisedShard) && strings.HasSuffix(m.Name, ".down_proj") {
 			bytes += 4 * int64(m.Out) * int64(m.In)
 		}

@@ -43,10 +43,11 @@ func (w *weights) Linear(module string, rows, cols int) (*kernel.Matrix, oracle.
 		return fail(fmt.Errorf("stored as %s, %s is missing", m.Storage, strings.Join(m.Missing, ", ")))
 	case m.Odd != "":
 		return fail(fmt.Errorf("%s", m.Odd))
-	case m.Out != rows || m.In != cols:
-		return fail(fmt.Errorf("shape %v, the config says %d x %d", []int{m.Out, m.In}, rows, cols))
 	}
-	matrix, stored, err := w.bind(m)
+	if in := columns(m, cols); m.Out != rows || in != cols {
+		return fail(fmt.Errorf("shape %v, the config says %d x %d", []int{m.Out, in}, rows, cols))
+	}
+	matrix, stored, err := w.bind(m, cols)
 	if err == nil && w.rounds(m) {
 		matrix = matrix.RoundedBF16()
 	}
@@ -81,8 +82,8 @@ func (w *weights) scales(m *checkpoint.Module) numerics.Scales {
 	return w.num.Scales
 }
 
-// bind makes the matrix of a module by its storage.
-func (w *weights) bind(m *checkpoint.Module) (*kernel.Matrix, oracle.Stored, error) {
+// bind makes the matrix of a module with so many columns by its storage.
+func (w *weights) bind(m *checkpoint.Module, cols int) (*kernel.Matrix, oracle.Stored, error) {
 	codes, err := m.Weight.Bytes()
 	if err != nil {
 		return nil, oracle.Stored{}, err
@@ -109,10 +110,13 @@ func (w *weights) bind(m *checkpoint.Module) (*kernel.Matrix, oracle.Stored, err
 		}
 		matrix, err := kernel.MXFP8(numfmt.E4M3FN, codes, scales, m.Out, m.In)
 		return matrix, oracle.Stored{}, err
-	case checkpoint.PackedInt:
-		return packedInt(m, codes)
+	case checkpoint.PackedInt, checkpoint.GPTQ, checkpoint.AWQ:
+		matrix, err := w.packed(m, codes, cols)
+		return matrix, oracle.Stored{}, err
+	case checkpoint.Int8:
+		return w.int8(m, codes)
 	}
-	return nil, oracle.Stored{}, fmt.Errorf("stored as %s, which is not supported: plain, fp8 (block, tensor, channel), nvfp4, mxfp4, mxfp8 and packed-int of 4 bits are", m.Storage)
+	return nil, oracle.Stored{}, fmt.Errorf("stored as %s, which is not supported: plain, fp8 (block, tensor, channel), nvfp4, mxfp4, mxfp8, int8, and packed-int, gptq and awq of 4 or 8 bits are", m.Storage)
 }
 
 func dense(d checkpoint.DType, data []byte, rows, cols int) (*kernel.Matrix, error) {
@@ -201,32 +205,6 @@ func nvfp4(m *checkpoint.Module, codes []byte) (*kernel.Matrix, oracle.Stored, e
 	}
 	matrix, err := kernel.NVFP4(codes, scales, kernel.Global{Value: global, Reciprocal: m.Reciprocal}, m.Out, m.In)
 	return matrix, stored, err
-}
-
-func packedInt(m *checkpoint.Module, codes []byte) (*kernel.Matrix, oracle.Stored, error) {
-	if m.BlockIn == 0 || len(codes) != m.Out*m.In/2 {
-		return nil, oracle.Stored{}, fmt.Errorf("packed integers of other than 4 bits are not supported")
-	}
-	scales, err := floats(m.Scale)
-	if err != nil {
-		return nil, oracle.Stored{}, err
-	}
-	w := &numfmt.Int4{Rows: m.Out, Cols: m.In, Group: m.BlockIn, Codes: codes, Scales: scales}
-	if z := m.Parts["weight_zero_point"]; z != nil {
-		packed, err := z.Bytes()
-		if err != nil {
-			return nil, oracle.Stored{}, err
-		}
-		if want := (m.Out + 7) / 8 * w.Groups() * 4; len(packed) != want {
-			return nil, oracle.Stored{}, fmt.Errorf("weight_zero_point has %d bytes, %d are expected", len(packed), want)
-		}
-		w.Zeros = numfmt.ZerosPackQuantized(packed, m.Out, w.Groups())
-	}
-	if m.Parts["weight_g_idx"] != nil {
-		return nil, oracle.Stored{}, fmt.Errorf("weight_g_idx (columns in activation order) is not supported")
-	}
-	matrix, err := kernel.Int4(w)
-	return matrix, oracle.Stored{}, err
 }
 
 // Fused binds one expert of a tensor that holds all.
