@@ -52,6 +52,17 @@ func (f *fields) width(name string, otherwise, most int) int {
 	return n
 }
 
+// spelled is the first of several names of one field that is there, the first of
+// all when none is.
+func (f *fields) spelled(names ...string) string {
+	for _, n := range names {
+		if f.Has(n) {
+			return n
+		}
+	}
+	return names[0]
+}
+
 // count is width where 0 is a value of its own and null means 0.
 func (f *fields) count(name string, otherwise, most int) int {
 	v, present := f.Object[name]

@@ -2,7 +2,8 @@ package family
 
 import "strings"
 
-// latent is the default geometry of a family with multi-head latent attention.
+// latent is the default geometry of a family with a biased mixture, and of its
+// latent attention where it has that.
 type latent struct {
 	hidden, layers, vocab                  int
 	heads, qRank, kvRank, nope, rope, v    int
@@ -85,12 +86,24 @@ func (f *fields) latentModel(d latent) *Spec {
 	s.Rope = f.rope(a.Rope, d.theta)
 	a.Scale = f.latentScale(a.Nope+a.Rope, s.Rope)
 	moe := f.biasedMoE(d)
+	for i := range s.Layers {
+		s.Layers[i].MLA = a
+	}
+	f.mixed(s, moe, d)
+	for i := range s.MTP {
+		s.MTP[i] = Layer{MLA: a, MoE: moe}
+	}
+	return s
+}
+
+// mixed gives every layer a dense MLP or the mixture: mlp_layer_types names them one
+// by one, else the first ones are dense.
+func (f *fields) mixed(s *Spec, moe *MoE, d latent) {
 	dense := &Dense{Width: f.width("intermediate_size", d.width, maxWidth)}
 	kinds := f.kinds("mlp_layer_types", len(s.Layers), "dense", "sparse")
 	first := f.count("first_k_dense_replace", d.firstDense, maxLayers)
 	step := f.width("moe_layer_freq", 1, maxLayers)
 	for i := range s.Layers {
-		s.Layers[i].MLA = a
 		sparse := i >= first && i%step == 0
 		if kinds != nil {
 			sparse = kinds[i] == "sparse"
@@ -101,10 +114,6 @@ func (f *fields) latentModel(d latent) *Spec {
 			s.Layers[i].Dense = dense
 		}
 	}
-	for i := range s.MTP {
-		s.MTP[i] = Layer{MLA: a, MoE: moe}
-	}
-	return s
 }
 
 // biasedMoE reads the mixture with a sigmoid router, a bias for the choice and a

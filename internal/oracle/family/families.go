@@ -13,6 +13,7 @@ import (
 var families = map[string]func(*fields) *Spec{
 	"deepseek_v3":   deepseekV3,
 	"deepseek_v32":  deepseekV32,
+	"glm4_moe":      glm4Moe,
 	"glm4_moe_lite": glm4MoeLite,
 	"glm_moe_dsa":   glmMoeDsa,
 	"kimi_k2":       kimiK2,

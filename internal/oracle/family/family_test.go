@@ -49,6 +49,40 @@ func TestPublishedDefaults(t *testing.T) {
 	}
 }
 
+// TestPartialRotation: GLM-4.5 rotates half of each head; the share is written in
+// either place, and one that makes no sense is named.
+func TestPartialRotation(t *testing.T) {
+	config := oracletest.Configs["glm4_moe"]
+	for share, want := range map[any]int{nil: 16, 0.25: 8, 1: 32} {
+		old := oracletest.Config(t, config, map[string]any{"partial_rotary_factor": share})
+		inRope := oracletest.Config(t, config, map[string]any{"partial_rotary_factor": nil, "rope_theta": nil,
+			"rope_parameters": map[string]any{"rope_theta": 1e6, "rope_type": "default", "partial_rotary_factor": share}})
+		for _, c := range []string{old, inRope} {
+			if s := mustRead(t, c); s.Rope.Dim != want || s.Rope.Theta != 1e6 {
+				t.Errorf("share %v: %+v", share, s.Rope)
+			}
+		}
+	}
+	for _, share := range []float64{0, 0.01, 1.5} {
+		if _, err := read(t, oracletest.Config(t, config, map[string]any{"partial_rotary_factor": share})); err == nil || !strings.Contains(err.Error(), "partial_rotary_factor") {
+			t.Errorf("share %v: %v", share, err)
+		}
+	}
+	s := mustRead(t, config)
+	if l := s.Layers[1]; l.GQA == nil || !l.GQA.QKNorm || !l.GQA.QKVBias || l.GQA.OBias || l.MoE == nil || l.MoE.Shared != 32 || len(s.MTP) != 0 || s.Layers[0].Dense == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestExpertsUnderAnotherName: Transformers 5 writes the number of Qwen3-MoE's
+// experts under another name.
+func TestExpertsUnderAnotherName(t *testing.T) {
+	s := mustRead(t, oracletest.Config(t, oracletest.Configs["qwen3_moe"], map[string]any{"num_experts": nil, "num_local_experts": 6}))
+	if s.Layers[0].MoE.Experts != 6 {
+		t.Errorf("%d experts", s.Layers[0].MoE.Experts)
+	}
+}
+
 // TestIndexShare: the layers of GLM-5.2 that have an indexer of their own, by
 // frequency and offset: 0, 1, 2, 6, 10, ... 74.
 func TestIndexShare(t *testing.T) {

@@ -43,7 +43,8 @@ func qwen3Moe(f *fields) *Spec {
 	s.FusedMoE = true
 	f.fill(s, f.qwen3Attention(s, 4, 0), false)
 	m := &MoE{
-		Experts: f.width("num_experts", 128, maxExperts),
+		// Transformers 5.24 writes the second name.
+		Experts: f.width(f.spelled("num_experts", "num_local_experts"), 128, maxExperts),
 		TopK:    f.width("num_experts_per_tok", 8, maxExperts),
 		Width:   f.width("moe_intermediate_size", 768, maxWidth),
 		Router:  Router{Score: Softmax, Groups: 1, TopGroups: 1, Normalise: f.flag("norm_topk_prob", false), Scale: 1},
