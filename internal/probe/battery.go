@@ -9,7 +9,9 @@ import (
 // battery is every probe, in the order in which they are asked: the cheap ones
 // that decide most come first, those that strain the server last.
 var battery = slices.Concat(
+	signatureProbes,
 	consistencyProbes,
+	endProbes,
 )
 
 // Battery lists the probes of a level in their order. For a server in production
