@@ -33,7 +33,7 @@ const passage = "The lighthouse keeper climbed the stairs every evening before d
 
 var consistencyProbes = []Probe{
 	{
-		ID: "repeat", Title: "the same request gives the same answer", From: Quick, Gentle: true,
+		ID: "repeat", Title: "the same request gives the same answer", From: Default, Gentle: true,
 		Why:    "Repeats show the noise of the server itself, from which all other bounds are taken; a race or memory that nobody wrote shows as noise far beyond rounding. The answers have different lengths, so that they end at and behind the sizes for which graphs are captured.",
 		Source: "FlashInfer 2716, 3398 (results that change with timing and batch)",
 		Most: func(l Level) Cost {
@@ -47,8 +47,8 @@ var consistencyProbes = []Probe{
 		Source: "SGLang 24198; facts of DSA models whose 656-byte records were read as 576",
 		Most: func(l Level) Cost {
 			n := decodeLength(l)
-			cuts := decodeCuts(n)
-			c := Cost{Requests: 1 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
+			cuts := decodeCuts(l, n)
+			c := Cost{Requests: 2 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
 			for _, k := range cuts {
 				c.PromptTokens += 2 * k // a token may come back as two when it is sent as text
 			}
@@ -61,7 +61,7 @@ var consistencyProbes = []Probe{
 		Why:    "A cached prefix is read in another layout, page by page, and by another kernel than a whole prompt.",
 		Source: "SGLang 24198 (FP8 KV and radix hit without scales); vLLM reports of first turn right, second wrong",
 		Most: func(Level) Cost {
-			return Cost{Requests: 4, PromptTokens: 4 * tokensOf(len(longPassage)+len(otherEnd)), AnswerTokens: 4 * prefixLength, Together: 1}
+			return Cost{Requests: 6, PromptTokens: 6 * tokensOf(len(longPassage)+len(otherEnd)), AnswerTokens: 6 * prefixLength, Together: 1}
 		},
 		Next: prefixNext, Judge: prefixJudge,
 	},
@@ -124,7 +124,7 @@ func (s *State) top() int {
 
 // repeatLengths: the longest first, since the others are held against it.
 func repeatLengths(l Level) []int {
-	return map[Level][]int{Quick: {17, 9}, Default: {33, 1, 2, 17}, Thorough: {129, 1, 2, 3, 8, 9, 16, 17, 32, 33, 64, 65}}[l]
+	return map[Level][]int{Default: {33, 1, 2, 17}, Thorough: {129, 1, 2, 3, 8, 9, 16, 17, 32, 33, 64, 65}}[l]
 }
 
 func repeatNext(s *State) []Ask {
@@ -192,6 +192,10 @@ func repeatJudge(s *State) Verdict {
 	case beyond(all, scale, 0) >= 2 || f.Median > agree*scale:
 		v.Outcome, v.Signs = Fail, []Sign{SignRepeat}
 		v.Text = fmt.Sprintf("the same greedy request gives other distributions each time: up to %.2f apart, %d of %d positions beyond rounding", f.Greatest, beyond(all, scale, 0), len(all))
+		if s.laterAgree(scale) {
+			v.Signs = []Sign{SignPrefix}
+			v.Text = fmt.Sprintf("the first answer to a request differs from those to its repeats, which agree with each other: %d of %d positions beyond rounding, up to %.2f apart, as when the prefix cache is read wrongly", beyond(all, scale, 0), len(all), f.Greatest)
+		}
 		v.Evidence = []finding.Evidence{request(s.Rounds[0][0].Answer, textOf(&s.Rounds[0][0].Answer), "first"), request(s.Rounds[worst][0].Answer, textOf(&s.Rounds[worst][0].Answer), "the same again")}
 		v.Floor = Floor{}
 	default:
@@ -201,6 +205,19 @@ func repeatJudge(s *State) Verdict {
 		}
 	}
 	return v
+}
+
+// laterAgree says whether the repeats that may have come from the prefix cache
+// agree with each other.
+func (s *State) laterAgree(scale float64) bool {
+	if s.Target.Has.NoCache || len(s.Rounds) < 3 {
+		return false
+	}
+	var all []float64
+	for i := 2; i < len(s.Rounds); i++ {
+		all = append(all, along(s.tokens(1), s.tokens(i))...)
+	}
+	return len(all) > 0 && beyond(all, scale, 0) == 0
 }
 
 // beyond counts the distances that neither rounding nor noise makes.
@@ -278,7 +295,10 @@ func decodeLength(l Level) int {
 
 // decodeCuts are the lengths whose continuation is asked again: before, at and
 // behind pages and the batch sizes of graphs.
-func decodeCuts(n int) []int {
+func decodeCuts(l Level, n int) []int {
+	if l == Quick {
+		return []int{2, 16}
+	}
 	var cuts []int
 	for _, k := range []int{1, 2, 16, 64, 65, 128, 256, 512, 1024} {
 		if k < n {
@@ -306,7 +326,7 @@ func decodeNext(s *State) []Ask {
 		// Sampling keeps the text from running in circles, where every position looks
 		// like every other.
 		seed := 1
-		a.Sampling, a.Seed = Hot, &seed
+		a.Sampling, a.Seed, a.NoCache = Hot, &seed, t.Has.NoCache
 		a.IgnoreEOS = a.IgnoreEOS && s.byID() // an end token cannot be sent again as text
 		if s.byID() {
 			a.Tokens = s.Rounds[0][0].Answer.Tokens
@@ -319,7 +339,7 @@ func decodeNext(s *State) []Ask {
 	}
 	k, label := len(decoded)-1, "prefill of the same %d tokens"
 	if !t.Has.Echo {
-		cuts := decodeCuts(len(decoded))
+		cuts := decodeCuts(s.Level, len(decoded))
 		if len(done)-1 >= len(cuts) {
 			return nil
 		}
@@ -327,7 +347,7 @@ func decodeNext(s *State) []Ask {
 	} else if len(done) > 1 {
 		return nil
 	}
-	k = cut(decoded, k)
+	k = cut(decoded, min(k, len(decoded)-1))
 	a, ok := s.again(&done[0], k)
 	if !ok {
 		return nil
@@ -339,7 +359,7 @@ func decodeNext(s *State) []Ask {
 // byID says whether tokens can be sent again as the ids that the server told.
 func (s *State) byID() bool {
 	h := s.Target.Has
-	if !h.Tokenize || !h.TokenPrompts || !h.IDs {
+	if !h.Tokenize || !h.TokenPrompts || !h.IDs || s.Level == Quick {
 		return false
 	}
 	if len(s.Rounds) == 0 || s.Rounds[0][0].Ask.Kind != Tokenize {
@@ -560,18 +580,32 @@ const (
 	prefixLength = 12
 )
 
+// prefixRounds are the requests, and which two of them must give the same. The
+// last two are sent only when the others leave it open.
+var prefixRounds = []struct {
+	label        string
+	end, noCache bool
+}{
+	{"first time", false, false}, {"from the cache", false, false}, {"another end, from the cache", true, false},
+	{"another end, computed anew", true, true}, {"computed anew", false, true}, {"from the cache once more", false, false},
+}
+
 // prefixNext asks for the same text without the cache, so that it is filled, and
-// twice out of it; the last time with another end.
+// twice out of it, once with another end.
 func prefixNext(s *State) []Ask {
 	n := len(s.Rounds)
-	if !s.Target.Has.Completions || n >= 4 || !s.Room(tokensOf(len(longPassage+otherEnd))/3, prefixLength) {
+	if !s.Target.Has.Completions || n >= len(prefixRounds) || !s.Room(tokensOf(len(longPassage+otherEnd))/3, prefixLength) {
 		return nil
 	}
-	a := s.complete([]string{"first time", "from the cache", "another end, from the cache", "another end, computed anew"}[n], longPassage, prefixLength)
-	if n >= 2 {
+	if n == 4 && (prefixJudge(s).Outcome != CantTell || len(s.tokens(0)) == 0) {
+		return nil
+	}
+	r := prefixRounds[n]
+	a := s.complete(r.label, longPassage, prefixLength)
+	if r.end {
 		a.Prompt += otherEnd
 	}
-	a.NoCache = s.Target.Has.NoCache && n == 3
+	a.NoCache = s.Target.Has.NoCache && r.noCache
 	return []Ask{a}
 }
 
@@ -579,13 +613,13 @@ func prefixJudge(s *State) Verdict {
 	if v, ok := s.unanswered(4); !ok {
 		return v
 	}
-	hit := 0
-	for _, i := range []int{1, 2} {
-		hit = max(hit, s.Rounds[i][0].Answer.Cached)
-	}
 	all := s.answers()
-	v := same([]held{{all[0], all[1]}, {all[3], all[2]}}, s.Floor, SignPrefix, "out of the prefix cache", "computed")
-	switch {
+	list := []held{{all[0], all[1]}, {all[3], all[2]}}
+	if len(all) == len(prefixRounds) {
+		list = append(list, held{all[4], all[5]})
+	}
+	v := same(list, s.Floor, SignPrefix, "out of the prefix cache", "computed")
+	switch hit := max(all[1].Answer.Cached, all[2].Answer.Cached); {
 	case v.Outcome != Pass:
 	case hit > 0:
 		v.Text += fmt.Sprintf(" (%d tokens came from the cache)", hit)
