@@ -102,6 +102,29 @@ func (c copier) byName(m finding.Message) {
 		for i := range m.Remedies {
 			c.remedy(&m.Remedies[i])
 		}
+		c.answers(m.Evidence)
+	case *finding.ProbeMsg:
+		c.answers(m.Evidence)
+	case *finding.ExchangeMsg:
+		if m.Status == http200 { // an error is the server's word, not the model's
+			m.Answer = c.redact.Value("text", m.Answer)
+		}
+	case *finding.ConclusionMsg:
+		for i := range m.Next {
+			c.remedy(&m.Next[i])
+		}
+	}
+}
+
+// http200 is the status of an answer that a model gave.
+const http200 = 200
+
+// answers redacts what a model said.
+func (c copier) answers(es []finding.Evidence) {
+	for i, e := range es {
+		if e.Kind == "request" {
+			es[i].Text = c.redact.Value("text", e.Text)
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ const (
 )
 
 // attributes that the formats use, none of which runs anything.
-const attributes = " lang charset http-equiv content name class href viewBox role aria-label x y width height text-anchor tests failures errors skipped classname message type "
+const attributes = " lang charset http-equiv content name class href viewBox role aria-label x y width height text-anchor tests failures errors skipped classname message type time "
 
 // checkMarkup checks that text of the stream made no element or attribute.
 func checkMarkup(t *testing.T, out, elements string) {

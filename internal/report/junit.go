@@ -30,15 +30,21 @@ type suite struct {
 	Errors   int        `xml:"errors,attr"`
 	Skipped  int        `xml:"skipped,attr"`
 	Cases    []testcase `xml:"testcase"`
+	Output   string     `xml:"system-out,omitempty"`
 }
 
 type testcase struct {
-	Name    string    `xml:"name,attr"`
-	Class   string    `xml:"classname,attr"`
-	Failure *trouble  `xml:"failure,omitempty"`
-	Error   *trouble  `xml:"error,omitempty"`
-	Skipped *struct{} `xml:"skipped,omitempty"`
-	Output  string    `xml:"system-out,omitempty"`
+	Name    string   `xml:"name,attr"`
+	Class   string   `xml:"classname,attr"`
+	Time    string   `xml:"time,attr,omitempty"` // seconds
+	Failure *trouble `xml:"failure,omitempty"`
+	Error   *trouble `xml:"error,omitempty"`
+	Skipped *skip    `xml:"skipped,omitempty"`
+	Output  string   `xml:"system-out,omitempty"`
+}
+
+type skip struct {
+	Message string `xml:"message,attr,omitempty"`
 }
 
 type trouble struct {
@@ -77,24 +83,34 @@ func (j *junit) add(l *launch) {
 			c.Failure = failure(v)
 			break
 		}
-		c.Skipped = &struct{}{}
+		c.Skipped = &skip{}
 	case bad:
 		c.Failure = failure(v)
 	}
-	j.count(c)
+	j.suite.count(c)
 }
 
-func (j *junit) count(c testcase) {
-	j.suite.Tests++
+func (s *suite) count(c testcase) {
+	s.Tests++
 	switch {
 	case c.Failure != nil:
-		j.suite.Failures++
+		s.Failures++
 	case c.Error != nil:
-		j.suite.Errors++
+		s.Errors++
 	case c.Skipped != nil:
-		j.suite.Skipped++
+		s.Skipped++
 	}
-	j.suite.Cases = bounded(j.suite.Cases, c, maxCases)
+	s.Cases = bounded(s.Cases, c, maxCases)
+}
+
+// interruptions adds what kept the stream from its end.
+func (s *suite) interruptions(errors []finding.ErrorMsg, ended bool) {
+	for _, e := range errors {
+		s.count(testcase{Name: "input", Class: "shakedown", Error: &trouble{Message: e.Text, Text: e.Next}})
+	}
+	if !ended {
+		s.count(testcase{Name: "report", Class: "shakedown", Error: &trouble{Message: "the report is incomplete: its end is missing"}})
+	}
 }
 
 // failure is the verdict with the lines that it stands on.
@@ -117,20 +133,19 @@ func failure(v view) *trouble {
 // Close writes the file.
 func (j *junit) Close() error {
 	j.flush()
-	for _, e := range j.errors {
-		j.count(testcase{Name: "input", Class: "shakedown", Error: &trouble{Message: e.Text, Text: e.Next}})
-	}
-	if !j.ended {
-		j.count(testcase{Name: "report", Class: "shakedown", Error: &trouble{Message: "the report is incomplete: its end is missing"}})
-	}
-	if _, err := io.WriteString(j.w, xml.Header); err != nil {
+	j.suite.interruptions(j.errors, j.ended)
+	return writeSuite(j.w, j.suite)
+}
+
+func writeSuite(w io.Writer, s suite) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
-	enc := xml.NewEncoder(j.w)
+	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	if err := enc.Encode(suites{Suites: []suite{j.suite}}); err != nil {
+	if err := enc.Encode(suites{Suites: []suite{s}}); err != nil {
 		return fmt.Errorf("write JUnit XML: %w", err)
 	}
-	_, err := io.WriteString(j.w, "\n")
+	_, err := io.WriteString(w, "\n")
 	return err
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -23,8 +24,12 @@ func TestStreamsMatchSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := maps.Clone(runs)
 	for name, s := range streams {
-		for i, m := range s.messages {
+		all[name] = s.messages
+	}
+	for name, messages := range all {
+		for i, m := range messages {
 			line, err := finding.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
@@ -43,6 +48,7 @@ func TestStreamsMatchSchema(t *testing.T) {
 		`{"message":"end","launches":1}`,
 		`{"message":"symptom","launch":1,"title":"x","evidence":null}`,
 		`{"message":"unexplained","launch":1,"count":-1,"line":1,"text":""}`,
+		`{"message":"probe","id":"x","title":"x","verdict":"maybe","text":"","essential":false,"signs":[],"exchanges":[],"evidence":[],"seconds":0}`,
 	} {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(wrong))
 		if err != nil {
@@ -84,6 +90,8 @@ func TestSchemaIsComplete(t *testing.T) {
 		"checkpoint": finding.CheckpointMsg{}, "weight_group": finding.WeightGroup{}, "kv_layout": finding.KVLayout{},
 		"tensor": finding.TensorMsg{}, "value_stats": finding.ValueStats{},
 		"eval": finding.EvalMsg{}, "trace": finding.TraceMsg{}, "trace-layer": finding.TraceLayerMsg{}, "place": finding.Place{}, "op_stat": finding.OpStat{},
+		"endpoint": finding.EndpointMsg{}, "traffic": finding.Traffic{}, "probe": finding.ProbeMsg{}, "exchange": finding.ExchangeMsg{},
+		"conclusion": finding.ConclusionMsg{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {

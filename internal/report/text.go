@@ -414,7 +414,7 @@ func (t *text) actions(v view) {
 		t.action(a, i == 0 || lines <= t.few(scriptLines))
 		partial = partial || a.Set != "" && len(a.Script) == 0
 	}
-	if partial && v.Command == "" {
+	if partial && v.Command == "" && v.Probe == nil {
 		t.p.row("", "give the launch command with --cmd FILE for a whole command", "", t.p.style.Dim)
 	}
 	t.more(n, len(v.Actions), "remedies")

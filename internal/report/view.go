@@ -64,7 +64,8 @@ type view struct {
 	Unexplained []cluster
 	Drift       []cluster
 
-	Plan *planView // of a launch that was not started; nil for others
+	Plan  *planView  // of a launch that was not started; nil for others
+	Probe *probeView // of a living server; nil for others
 }
 
 // item is a titled observation.

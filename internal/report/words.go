@@ -61,8 +61,13 @@ func writerOf(name string) string {
 
 // of is the position of a piece of evidence.
 func (p places) of(e finding.Evidence) string {
-	if e.Kind == "engine" {
+	switch {
+	case e.Kind == "engine":
 		return "" // a place in the engine's source, too long for a margin
+	case e.Kind == "request" && e.Line > 0:
+		return "request " + strconv.Itoa(e.Line)
+	case e.Kind == "endpoint":
+		return term.CutStart(e.File, maxFileName)
 	}
 	if e.Kind != "" && e.Kind != "log" && e.File != "" && e.Line == 0 {
 		return p.name(e.File)
