@@ -77,6 +77,11 @@ var layers = []layer{
 		why:  "an inspection is a list of messages from files alone; how they are shown is decided elsewhere",
 	},
 	{
+		from: []string{"internal/endpoint"},
+		deny: append(own("cli/...", "report/...", "term/...", "oracle/...", "serve/...", "knowledge/...", "prober/..."), "os/exec"),
+		why:  "an endpoint asks and reads; what an answer means, and what a right one is, others judge",
+	},
+	{
 		from: []string{"internal/report"},
 		deny: append(own("knowledge/...", "ledger/...", "launch/...", "logstream/...", "engine/...", "explain/..."), "net/http", "os/exec"),
 		why:  "a report is made from messages and from nothing else, so that a saved stream gives the same report",

@@ -1,0 +1,359 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"shakedown/internal/probe"
+)
+
+// reader builds a probe.Answer from one body or from the events of a stream.
+type reader struct {
+	ask    *probe.Ask
+	answer *probe.Answer
+	odd    []string
+	// echoed: prompt and answer come in one list of tokens, the prompt first.
+	echoed bool
+}
+
+// Bounds of what a reader keeps, beside the bytes of the answer.
+const (
+	maxChoices = 64
+	maxCalls   = 64
+	maxOdd     = 8
+)
+
+// strange notes something that does not fit; equal notes are told once.
+func (r *reader) strange(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, o := range r.odd {
+		if o == text {
+			return
+		}
+	}
+	if len(r.odd) < maxOdd {
+		r.odd = append(r.odd, text)
+	}
+}
+
+func (r *reader) note(odd []string) {
+	for _, o := range odd {
+		r.strange("%s", o)
+	}
+}
+
+// choice is the answer with this number, made when it is the first time.
+func (r *reader) choice(i int) *probe.Choice {
+	if i < 0 || i >= maxChoices {
+		r.strange("a choice has the number %d", i)
+		return &probe.Choice{}
+	}
+	for len(r.answer.Choices) <= i {
+		r.answer.Choices = append(r.answer.Choices, probe.Choice{})
+	}
+	return &r.answer.Choices[i]
+}
+
+// counts takes what the server counted.
+func (r *reader) counts(a *apiAnswer) {
+	take := func(to *int, from *int) {
+		if from != nil && *from >= 0 {
+			*to = *from
+		}
+	}
+	if a.Usage != nil {
+		take(&r.answer.PromptCount, a.Usage.Prompt)
+		take(&r.answer.AnswerCount, a.Usage.Answer)
+		if a.Usage.Details != nil {
+			take(&r.answer.Cached, a.Usage.Details.Cached)
+		}
+	}
+	if a.Timings != nil && r.answer.Cached < 0 {
+		take(&r.answer.Cached, a.Timings.Cached)
+	}
+}
+
+// add takes a whole answer, or a part of one.
+func (r *reader) add(a *apiAnswer, part bool) {
+	if a.Model != "" {
+		r.answer.Model = a.Model
+	}
+	r.counts(a)
+	for i := range a.Choices {
+		c := &a.Choices[i]
+		to := r.choice(c.Index)
+		if c.Text != nil {
+			to.Text += *c.Text
+		}
+		m := c.Message
+		if part {
+			m = c.Delta
+		}
+		r.message(to, m, part)
+		if c.Finish != nil && *c.Finish != "" {
+			to.Finish = *c.Finish
+		}
+		if s, ok := c.Matched.(string); ok && strings.Contains(s, "NaN") {
+			r.strange("the answer was ended by matched_stop %q", clip(s, 80))
+		}
+		r.logprobs(to, c)
+		prompt, ids := c.PromptLogprobs, c.PromptIDs
+		if prompt == nil {
+			prompt = a.PromptLogprobs
+		}
+		if ids == nil {
+			ids = a.PromptIDs
+		}
+		if prompt != nil && r.answer.Prompt == nil && r.ask.Echo {
+			r.answer.Prompt = r.promptTokens(prompt, ids)
+		}
+	}
+}
+
+// message takes the text of a chat.
+func (r *reader) message(to *probe.Choice, m *apiMessage, part bool) {
+	if m == nil {
+		return
+	}
+	for _, s := range []*string{m.Content, m.Refusal} {
+		if s != nil {
+			to.Text += *s
+		}
+	}
+	switch {
+	case m.ReasoningContent != nil && *m.ReasoningContent != "":
+		to.Reasoning += *m.ReasoningContent
+	case m.Reasoning != nil:
+		to.Reasoning += *m.Reasoning
+	}
+	for k := range m.Calls {
+		c := &m.Calls[k]
+		args := r.arguments(c.Function.Arguments)
+		at := len(to.Calls)
+		if part && c.Index != nil {
+			at = *c.Index
+		} else if part && c.Function.Name == nil && at > 0 {
+			at-- // goes on where the last one ended
+		}
+		if at < 0 || at >= maxCalls {
+			r.strange("a tool call has the number %d", at)
+			continue
+		}
+		for len(to.Calls) <= at {
+			to.Calls = append(to.Calls, probe.Call{})
+		}
+		if c.Function.Name != nil {
+			to.Calls[at].Name += *c.Function.Name
+		}
+		to.Calls[at].Arguments += args
+	}
+}
+
+// arguments of a tool call are JSON within a text.
+func (r *reader) arguments(data json.RawMessage) string {
+	if len(data) == 0 || string(data) == "null" {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	r.strange("the arguments of a tool call are no text but JSON itself")
+	return string(data)
+}
+
+// logprobs takes the tokens of a choice, in either form.
+func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
+	l := c.Logprobs
+	if l == nil {
+		return
+	}
+	for _, list := range [][]apiToken{l.Reasoning, l.Content} {
+		for i := range list {
+			to.Told = true
+			to.Tokens = append(to.Tokens, r.token(&list[i], true))
+		}
+	}
+	if len(l.Tokens) == 0 {
+		return
+	}
+	to.Told = true
+	if len(l.Logprobs) != len(l.Tokens) {
+		r.strange("%d tokens have %d logprobs", len(l.Tokens), len(l.Logprobs))
+	}
+	for i, text := range l.Tokens {
+		t := probe.Token{ID: -1, Logprob: probe.Logprob{Null: true}}
+		if text != nil {
+			t.ID, t.Text = tokenOf(*text)
+		}
+		if i < len(l.Logprobs) {
+			t.Logprob = probe.Logprob(l.Logprobs[i])
+		}
+		if i < len(l.Top) {
+			t.Top = l.Top[i]
+			sortLikeliest(t.Top)
+		}
+		to.Tokens = append(to.Tokens, t)
+	}
+}
+
+// token is one token in the form of chats.
+func (r *reader) token(a *apiToken, deep bool) probe.Token {
+	t := probe.Token{Logprob: probe.Logprob{Null: true}}
+	t.ID, t.Text = tokenOf(a.Token)
+	if a.ID != nil && *a.ID >= 0 {
+		t.ID = *a.ID
+	}
+	if a.Logprob != nil {
+		t.Logprob = probe.Logprob(*a.Logprob)
+	}
+	if a.Bytes != nil {
+		t.Bytes = make([]byte, 0, len(a.Bytes))
+		for _, b := range a.Bytes {
+			if b < 0 || b > 255 {
+				r.strange("a byte of a token is %d", b)
+				t.Bytes = nil
+				break
+			}
+			t.Bytes = append(t.Bytes, byte(b))
+		}
+		if t.Text == "" {
+			t.Text = strings.ToValidUTF8(string(t.Bytes), "\uFFFD")
+		}
+	}
+	if deep {
+		for i := range a.Top {
+			x := r.token(&a.Top[i], false)
+			t.Top = append(t.Top, probe.Ranked{ID: x.ID, Text: x.Text, Logprob: x.Logprob})
+		}
+		sortLikeliest(t.Top)
+	}
+	return t
+}
+
+// promptRanking is vLLM's prompt_logprobs for one position: an object from token id to
+// its logprob, the prompt's own token first; null for the first position.
+type promptRanking []idRanked
+
+type idRanked struct {
+	id   int
+	text string
+	p    probe.Logprob
+}
+
+// UnmarshalJSON keeps the order, which tells the prompt's own token.
+func (r *promptRanking) UnmarshalJSON(data []byte) error {
+	return eachField(data, func(name string, value json.RawMessage) {
+		id, err := strconv.Atoi(name)
+		if err != nil || id < 0 {
+			return
+		}
+		var v struct {
+			Logprob *number `json:"logprob"`
+			Text    *string `json:"decoded_token"`
+		}
+		one := idRanked{id: id, p: probe.Logprob{Null: true}}
+		if bytes.HasPrefix(value, []byte("{")) {
+			_ = json.Unmarshal(value, &v) // what does not fit stays unknown
+		} else {
+			v.Logprob = new(number)
+			_ = v.Logprob.UnmarshalJSON(value) // never fails
+		}
+		if v.Logprob != nil {
+			one.p = probe.Logprob(*v.Logprob)
+		}
+		if v.Text != nil {
+			_, one.text = tokenOf(*v.Text)
+		}
+		*r = append(*r, one)
+	})
+}
+
+// promptTokens are the tokens of a prompt with what stands before each.
+func (r *reader) promptTokens(list []promptRanking, told []int) []probe.Token {
+	if len(told) != len(list) {
+		told = r.ask.Tokens
+	}
+	if len(told) > 0 && len(told) != len(list) {
+		r.strange("the prompt has %d tokens and %d logprobs", len(told), len(list))
+	}
+	out := make([]probe.Token, len(list))
+	for i, pos := range list {
+		t := probe.Token{ID: -1, Logprob: probe.Logprob{Null: true}}
+		if len(told) == len(list) {
+			t.ID = told[i]
+		} else if len(pos) > 0 {
+			t.ID = pos[0].id
+		}
+		found := len(pos) == 0
+		for _, x := range pos {
+			if x.id == t.ID {
+				t.Text, t.Logprob, found = x.text, x.p, true
+			}
+			t.Top = append(t.Top, probe.Ranked{ID: x.id, Text: x.text, Logprob: x.p})
+		}
+		if !found {
+			r.strange("the logprobs of position %d of the prompt are without its token %d", i, t.ID)
+		}
+		sortLikeliest(t.Top)
+		out[i] = t
+	}
+	return out
+}
+
+// finish puts together what came in parts.
+func (r *reader) finish() {
+	a := r.answer
+	for i := range a.Choices {
+		c := &a.Choices[i]
+		if r.echoed {
+			r.split(c)
+		}
+	}
+	r.oneName()
+	if len(r.odd) > 0 {
+		a.Odd = strings.Join(r.odd, "; ")
+	}
+}
+
+// split takes the prompt off a choice's tokens.
+func (r *reader) split(c *probe.Choice) {
+	n := r.answer.PromptCount
+	if n < 0 || n > len(c.Tokens) {
+		r.strange("prompt and answer came as %d tokens together, of which the prompt has %d", len(c.Tokens), n)
+		return
+	}
+	if r.answer.Prompt == nil {
+		r.answer.Prompt = c.Tokens[:n:n]
+	}
+	c.Tokens = c.Tokens[n:]
+}
+
+// oneName makes tokens of prompt and answer comparable: they are told apart by id
+// where both have one, so ids that only the prompt has are forgotten.
+func (r *reader) oneName() {
+	a := r.answer
+	if len(a.Prompt) == 0 {
+		return
+	}
+	for i := range a.Choices {
+		for _, t := range a.Choices[i].Tokens {
+			if t.ID < 0 {
+				forget(a.Prompt)
+				return
+			}
+		}
+	}
+}
+
+func forget(tokens []probe.Token) {
+	for i := range tokens {
+		tokens[i].ID = -1
+		for k := range tokens[i].Top {
+			tokens[i].Top[k].ID = -1
+		}
+	}
+}

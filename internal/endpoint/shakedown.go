@@ -1,0 +1,30 @@
+package endpoint
+
+import (
+	"shakedown/internal/flags"
+	"shakedown/internal/probe"
+)
+
+// shakedown is `shakedown serve`. It refuses what it does not know by name, so
+// nothing is asked that it has not.
+var shakedown = dialect{
+	engine: "shakedown",
+	features: func(flags.Version) probe.Features {
+		return probe.Features{
+			Chat: true, Completions: true, TokenPrompts: true, Tokenize: true, Logprobs: true, Top: 20, Echo: true,
+			IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Seed: true,
+		}
+	},
+	refine: func(b *body, a *probe.Ask, _ flags.Version) {
+		if a.Echo && a.Kind == probe.Completion {
+			b.option("echo", true)
+			b.echoed = true
+		}
+		if a.IgnoreEOS {
+			b.option("ignore_eos", true)
+		}
+	},
+	tokenize: tokenizeRequest,
+	health:   "/health",
+	metrics:  "/metrics",
+}
