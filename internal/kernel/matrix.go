@@ -153,16 +153,15 @@ func (w halves) decode(_ *scratch, dst []float32, row, col int) {
 func (w halves) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	whole := w.stride / 2 &^ 15
 	arith.dot16(w.t, acc, w.data[row*w.stride:], w.stride, x[:whole])
-	dotTail(acc, s, w, row, whole, w.stride/2, x)
+	if whole < w.stride/2 {
+		dotTail(acc, s, w, row, whole, w.stride/2, x)
+	}
 	return true
 }
 
-// dotTail adds the products of the last columns [from, to), fewer than 16, of four
+// dotTail adds the products of the last columns [from, to), 1 to 15 of them, of four
 // rows.
 func dotTail(acc []lanes, s *scratch, w weights, row, from, to int, x []float32) {
-	if from == to {
-		return
-	}
 	clear(s.tile[:4*16])
 	var last [segment]float32
 	start := from / segment * segment
@@ -299,7 +298,9 @@ func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 		}
 		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], run, following(w.codes, w.cols, row, c+n), w.cols)
 	}
-	dotTail(acc, s, w, row, whole, w.cols, x)
+	if whole < w.cols {
+		dotTail(acc, s, w, row, whole, w.cols, x)
+	}
 	return true
 }
 

@@ -35,6 +35,7 @@ type scratch struct {
 	acc  [rowBlock * tokenBlock]lanes
 	sums [rowBlock * tokenBlock]float32
 	list [4 * halfSegment / 16]float32
+	four [4]lanes
 
 	// Four rows of unpacked block weights.
 	codes [4 * segment]byte
@@ -171,7 +172,7 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	quads := ceilDiv(r1-r0, 4)
 	acc := s.acc[:16*groups*quads]
 	clear(acc)
-	var four [4]lanes
+	four := s.four[:]
 	for c := 0; c < width; c += segment {
 		n := min(segment, width-c)
 		decoded, stride := m.decodeRows(s, r0, r1, c, n)
@@ -188,7 +189,7 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 					for r := range four {
 						four[r] = a[4*r+i]
 					}
-					arith.dot4x1(four[:], w, stride, x[(t+i)*width+c:][:n])
+					arith.dot4x1(four, w, stride, x[(t+i)*width+c:][:n])
 					for r := range four {
 						a[4*r+i] = four[r]
 					}

@@ -78,13 +78,14 @@ func (r *rotation) grow(n int) {
 // product, round the result. The result keeps the order of x.
 func (r *rotation) turn(x []float32, pos int, interleave bool, eager, round rounder) {
 	cos, sin := r.cos[pos*r.half:][:r.half], r.sin[pos*r.half:][:r.half]
+	p := make([]float32, 4) // one for all, as eager makes it escape
 	for i := range r.half {
 		a, b := i, i+r.half
 		if interleave {
 			a, b = 2*i, 2*i+1
 		}
-		p := [4]float32{x[a] * cos[i], x[b] * sin[i], x[b] * cos[i], x[a] * sin[i]}
-		eager.apply(p[:])
+		p[0], p[1], p[2], p[3] = x[a]*cos[i], x[b]*sin[i], x[b]*cos[i], x[a]*sin[i]
+		eager.apply(p)
 		x[a], x[b] = p[0]-p[1], p[2]+p[3]
 	}
 	round.apply(x[:2*r.half])
