@@ -57,13 +57,59 @@ func FromGGUF(m Metadata, tied bool) (hfconfig.Object, error) {
 	if dim, ok := m.Int(arch + ".rope.dimension_count"); ok && c["head_dim"] == nil {
 		c["head_dim"] = json.Number(strconv.FormatInt(dim, 10))
 	}
-	switch scaling, _ := m.Str(arch + ".rope.scaling.type"); scaling {
-	case "", "none":
-	case "linear":
-		factor, _ := m.Float(arch + ".rope.scaling.factor")
-		c["rope_scaling"] = hfconfig.Object{"rope_type": "linear", "factor": number(factor)}
+	scaling, err := ggufScaling(m, arch)
+	if err != nil {
+		return nil, err
+	}
+	if scaling != nil {
+		c["rope_scaling"] = scaling
+	}
+	return c, nil
+}
+
+// ggufScaling is the scaling of the rotation as rope_scaling has it; nil for none.
+// The factors of llama3 and longer contexts lie in a tensor, rope_freqs.weight. The
+// parameters of YaRN are those that the converter copies from the model's own config
+// (conversion/base.py); llama.cpp itself reads its betas and its factor of attention
+// for a few architectures only, and takes the defaults for those here.
+func ggufScaling(m Metadata, arch string) (hfconfig.Object, error) {
+	prefix := arch + ".rope.scaling."
+	factor, scaled := m.Float(prefix + "factor")
+	if !scaled {
+		factor, scaled = m.Float(arch + ".rope.scale_linear") // its name in files of 2023
+	}
+	// Without a type the factor is linear, and 0 is none (llama-model.cpp,
+	// load_hparams).
+	kind, _ := m.Str(prefix + "type")
+	switch kind {
+	case "none":
+		return nil, nil
+	case "", "linear":
+		if !scaled || factor == 0 {
+			return nil, nil
+		}
+		return hfconfig.Object{"rope_type": "linear", "factor": number(factor)}, nil
+	case "yarn":
 	default:
-		return nil, fmt.Errorf("rope scaling %q of a GGUF file is not supported: linear is", scaling)
+		return nil, fmt.Errorf("rope scaling %q of a GGUF file is not supported: linear and yarn are", kind)
+	}
+	if ext, ok := m.Float(prefix + "yarn_ext_factor"); ok && ext != 1 {
+		return nil, fmt.Errorf("%syarn_ext_factor %v is not supported: 1 is", prefix, ext)
+	}
+	c := hfconfig.Object{"rope_type": "yarn"}
+	if scaled {
+		c["factor"] = number(factor)
+	}
+	if n, ok := m.Int(prefix + "original_context_length"); ok {
+		c["original_max_position_embeddings"] = json.Number(strconv.FormatInt(n, 10))
+	}
+	for field, key := range map[string]string{"beta_fast": "yarn_beta_fast", "beta_slow": "yarn_beta_slow", "attention_factor": "yarn_attn_factor"} {
+		if x, ok := m.Float(prefix + key); ok {
+			c[field] = number(x)
+		}
+	}
+	if x, ok := m.Float(prefix + "attn_factor"); ok && c["attention_factor"] == nil {
+		c["attention_factor"] = number(x * mscale(factor, 1)) // it comes on top of the one that the factor gives
 	}
 	return c, nil
 }

@@ -145,6 +145,63 @@ func TestGGUF(t *testing.T) {
 	}
 }
 
+// TestGGUFScaling: a scaled rotation of a GGUF file is the one of the config that it
+// was made from, to the bit.
+func TestGGUFScaling(t *testing.T) {
+	yarn := func(more map[string]any) map[string]any {
+		c := map[string]any{"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 32}
+		for k, v := range more {
+			c[k] = v
+		}
+		return c
+	}
+	for _, tc := range []struct {
+		name   string
+		config map[string]any
+		keys   map[string]any
+	}{
+		{"linear", map[string]any{"rope_type": "linear", "factor": 2.5}, map[string]any{"rope.scaling.type": "linear", "rope.scaling.factor": float32(2.5)}},
+		{"no type", map[string]any{"rope_type": "linear", "factor": 2.5}, map[string]any{"rope.scaling.factor": float32(2.5)}},
+		{"old name", map[string]any{"rope_type": "linear", "factor": 2.5}, map[string]any{"rope.scale_linear": float32(2.5)}},
+		{"none", nil, map[string]any{"rope.scaling.type": "none", "rope.scaling.factor": float32(2.5)}},
+		{"factor 0", nil, map[string]any{"rope.scaling.factor": float32(0)}},
+		{"yarn", yarn(nil), map[string]any{"rope.scaling.type": "yarn", "rope.scaling.factor": float32(4), "rope.scaling.original_context_length": uint32(32)}},
+		{"yarn of the whole context", yarn(map[string]any{"original_max_position_embeddings": 512}), map[string]any{"rope.scaling.type": "yarn", "rope.scaling.factor": float32(4)}},
+		{"yarn with all", yarn(map[string]any{"beta_fast": 8, "beta_slow": 2, "attention_factor": 1.25}), map[string]any{"rope.scaling.type": "yarn", "rope.scaling.factor": float32(4), "rope.scaling.original_context_length": uint32(32),
+			"rope.scaling.yarn_beta_fast": float32(8), "rope.scaling.yarn_beta_slow": float32(2), "rope.scaling.yarn_attn_factor": float32(1.25), "rope.scaling.yarn_ext_factor": float32(1)}},
+		{"yarn with a factor on top", yarn(map[string]any{"attention_factor": 1.5 * (0.1*math.Log(4) + 1)}), map[string]any{"rope.scaling.type": "yarn", "rope.scaling.factor": float32(4), "rope.scaling.original_context_length": uint32(32), "rope.scaling.attn_factor": float32(1.5)}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			change := map[string]any{"max_position_embeddings": 512}
+			if tc.config != nil {
+				change["rope_scaling"] = tc.config
+			}
+			dir := oracletest.Write(t, oracletest.Config(t, oracletest.Configs["qwen3"], change), oracletest.Options{})
+			keys := keysOf("qwen3", map[string]uint32{"block_count": 2, "embedding_length": 64, "attention.head_count": 4, "attention.head_count_kv": 2, "vocab_size": 64, "context_length": 512, "attention.key_length": 32, "feed_forward_length": 96}, 1e-6, 10000)
+			for k, v := range tc.keys {
+				keys = append(keys, checkpointtest.Key{Name: "qwen3." + k, Value: v})
+			}
+			have, want := logitsOf(t, open(t, asGGUF(t, dir, "qwen3", keys, 4, 2))), logitsOf(t, open(t, dir))
+			for i := range want {
+				if math.Float32bits(have[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("logit %d: %v, want %v", i, have[i], want[i])
+				}
+			}
+		})
+	}
+	for _, bad := range []checkpointtest.Key{{Name: "qwen3.rope.scaling.yarn_ext_factor", Value: float32(0.5)}, {Name: "qwen3.rope.scaling.factor", Value: float32(-1)}} {
+		keys := append(keysOf("qwen3", map[string]uint32{"block_count": 1, "embedding_length": 8, "attention.head_count": 2, "feed_forward_length": 8, "vocab_size": 4}, 1e-5, 1e4),
+			checkpointtest.Key{Name: "general.architecture", Value: "qwen3"}, checkpointtest.Key{Name: "qwen3.rope.scaling.type", Value: "yarn"}, bad)
+		file := filepath.Join(t.TempDir(), "model.gguf")
+		if err := os.WriteFile(file, checkpointtest.GGUF{Keys: keys}.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openError(file); err == nil || !strings.Contains(err.Error(), bad.Name[strings.LastIndexByte(bad.Name, '.')+1:]) {
+			t.Errorf("%s: %v", bad.Name, err)
+		}
+	}
+}
+
 // TestGGUFRefuses names what can't be run.
 func TestGGUFRefuses(t *testing.T) {
 	write := func(g checkpointtest.GGUF) string {
@@ -159,8 +216,8 @@ func TestGGUFRefuses(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	keys := append(keysOf("llama", map[string]uint32{"block_count": 1, "embedding_length": 8, "attention.head_count": 2, "feed_forward_length": 8, "vocab_size": 4}, 1e-5, 1e4), checkpointtest.Key{Name: "general.architecture", Value: "llama"})
-	_, err = openError(write(checkpointtest.GGUF{Keys: append(keys, checkpointtest.Key{Name: "llama.rope.scaling.type", Value: "yarn"})}))
-	if err == nil || !strings.Contains(err.Error(), `rope scaling "yarn"`) {
+	_, err = openError(write(checkpointtest.GGUF{Keys: append(keys, checkpointtest.Key{Name: "llama.rope.scaling.type", Value: "longrope"})}))
+	if err == nil || !strings.Contains(err.Error(), `rope scaling "longrope"`) {
 		t.Errorf("error %v", err)
 	}
 	embed := checkpointtest.GGUFTensor{Name: "token_embd.weight", Dims: []uint64{8, 4}, Type: ggufF32, Data: make([]byte, 128)}

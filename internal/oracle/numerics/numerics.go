@@ -78,14 +78,23 @@ type Norm string
 
 // Roundings of norms.
 const (
-	// CastFirst rounds before the multiplication with the weight and behind it (TF
-	// modeling_*.py; VL csrc/layernorm_kernels.cu, fused_add_rms_norm_kernel).
+	// CastFirst rounds before the multiplication with the weight and behind it, and
+	// reads the residual stream rounded (TF modeling_*.py; VL with --enforce-eager:
+	// csrc/layernorm_kernels.cu, fused_add_rms_norm_kernel).
 	CastFirst Norm = "cast-first"
-	// CastLast multiplies with the weight in float32 and rounds once.
+	// CastLast multiplies with the weight in float32 and rounds once (RMSNormKernel of
+	// FlashInfer's norm.cuh, behind SGL's norms that add nothing).
 	CastLast Norm = "cast-last"
-	// FusedSum is CastLast of the residual sum before that is rounded
-	// (FusedAddRMSNormKernel of FlashInfer's norm.cuh, which SGL layers/layernorm.py
-	// calls).
+	// FusedSum is CastLast of the residual sum before that is rounded. SGL 0.5.9 to
+	// 0.5.23 layers/layernorm.py, forward_cuda, calls sgl_kernel's fused_add_rmsnorm,
+	// which is FusedAddRMSNormKernel of FlashInfer's norm.cuh
+	// (sgl-kernel/csrc/elementwise/fused_add_rms_norm_kernel.cu): the sum stays in
+	// float32 for the root mean square and for the product, and only what it stores is
+	// rounded. VL compiles ir/ops/layernorm.py instead, unless told --enforce-eager
+	// (0.32 platforms/cuda.py, the default IR operations): that text casts before the
+	// weight, but Inductor keeps what stays in a kernel in float32 (torch 2.15
+	// _inductor/codegen/triton.py, triton_compute_type), which comes to the same. All
+	// of this within one GPU: the kernels that add the parts of several are others.
 	FusedSum Norm = "fused-sum"
 )
 

@@ -23,8 +23,8 @@ var reference = Numerics{
 	MTP: MTPPostNorm, Hadamard: HadamardOff, Page: 64,
 }
 
-// serving is what SGLang and vLLM share but for the norm: bfloat16 with fused kernels, quantised
-// inputs, the config's epsilon, absorbed decode and sums of experts in float32.
+// serving is what SGLang and vLLM share: bfloat16 with fused kernels, quantised inputs,
+// the config's epsilon, absorbed decode and sums of experts in float32.
 func serving(change func(*Numerics)) Numerics {
 	n := reference
 	n.Act, n.Rounding, n.Norm, n.Gemm = BF16, Fused, FusedSum, Scheme
@@ -57,12 +57,12 @@ var sets = []set{
 	})},
 	// VL: VLLM_USE_DEEP_GEMM_E8M0 is 1, so weights are requantised on Hopper and
 	// Blackwell; indexer keys have power-of-two scales; the KV cache is bfloat16
-	// unless fp8 is asked for.
+	// unless fp8 is asked for. With --enforce-eager the norms are norm=cast-first.
 	{"vllm-bf16kv", "vLLM with kv-cache-dtype auto: bfloat16 KV, DeepGEMM with requantised power-of-two scales", serving(func(n *Numerics) {
-		n.Norm, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = CastFirst, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
+		n.IndexKV, n.Scales, n.MoEScales, n.ActScale = Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
 	})},
 	{"vllm-fp8-ds-mla", "vLLM with kv-cache-dtype fp8_ds_mla", serving(func(n *Numerics) {
-		n.Norm, n.KV, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = CastFirst, KVDSMLA, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
+		n.KV, n.IndexKV, n.Scales, n.MoEScales, n.ActScale = KVDSMLA, Index132E8M0, ScalesE8M0, ScalesE8M0, ActScaleE8M0
 	})},
 }
 
