@@ -187,7 +187,7 @@ func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
 	for i, text := range l.Tokens {
 		t := probe.Token{ID: -1, Logprob: probe.Logprob{Null: true}}
 		if text != nil {
-			t.ID, t.Text = tokenOf(*text)
+			t.ID, t.Text = tokenOf(*text), *text
 		}
 		if i < len(l.Logprobs) {
 			t.Logprob = probe.Logprob(l.Logprobs[i])
@@ -203,7 +203,7 @@ func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
 // token is one token in the form of chats.
 func (r *reader) token(a *apiToken, deep bool) probe.Token {
 	t := probe.Token{Logprob: probe.Logprob{Null: true}}
-	t.ID, t.Text = tokenOf(a.Token)
+	t.ID, t.Text = tokenOf(a.Token), a.Token
 	if a.ID != nil && *a.ID >= 0 {
 		t.ID = *a.ID
 	}
@@ -220,7 +220,11 @@ func (r *reader) token(a *apiToken, deep bool) probe.Token {
 			}
 			t.Bytes = append(t.Bytes, byte(b))
 		}
-		if t.Text == "" {
+		switch {
+		case tokenOf(a.Token) < 0:
+		case string(t.Bytes) == a.Token: // vLLM gives alternatives the bytes of their name
+			t.Bytes = nil
+		default:
 			t.Text = strings.ToValidUTF8(string(t.Bytes), "\uFFFD")
 		}
 	}
@@ -266,7 +270,7 @@ func (r *promptRanking) UnmarshalJSON(data []byte) error {
 			one.p = probe.Logprob(*v.Logprob)
 		}
 		if v.Text != nil {
-			_, one.text = tokenOf(*v.Text)
+			one.text = *v.Text
 		}
 		*r = append(*r, one)
 	})
@@ -330,12 +334,40 @@ func (r *reader) split(c *probe.Choice) {
 		r.answer.Prompt = c.Tokens[:n:n]
 	}
 	c.Tokens = c.Tokens[n:]
+	text, ok := strings.CutPrefix(c.Text, r.ask.Prompt)
+	if !ok {
+		r.strange("the prompt that comes back with the answer is not the one that was sent")
+	}
+	c.Text = text
 }
 
 // oneName makes tokens of prompt and answer comparable: they are told apart by id
-// where both have one, so ids that only the prompt has are forgotten.
+// where both have one, so ids that only the prompt has are forgotten. Texts that
+// only the prompt has are given to the answer's tokens as well.
 func (r *reader) oneName() {
 	a := r.answer
+	texts := map[int]string{}
+	for _, t := range a.Prompt {
+		for _, x := range append(t.Top, probe.Ranked{ID: t.ID, Text: t.Text}) {
+			if x.ID >= 0 && tokenOf(x.Text) < 0 {
+				texts[x.ID] = x.Text
+			}
+		}
+	}
+	name := func(id int, text *string) {
+		if known, ok := texts[id]; ok && tokenOf(*text) >= 0 {
+			*text = known
+		}
+	}
+	for i := range a.Choices {
+		for k := range a.Choices[i].Tokens {
+			t := &a.Choices[i].Tokens[k]
+			name(t.ID, &t.Text)
+			for n := range t.Top {
+				name(t.Top[n].ID, &t.Top[n].Text)
+			}
+		}
+	}
 	if len(a.Prompt) == 0 {
 		return
 	}

@@ -42,6 +42,15 @@ func (b *body) option(name string, value any) {
 	b.optional = append(b.optional, name)
 }
 
+// byID asks for ids in place of texts where the prompt is given in ids: several
+// tokens have the same text (half a character), and then no text has to be put
+// together from them.
+func (b *body) byID(a *probe.Ask) {
+	if a.Tokens != nil && (a.Top >= 0 || a.Echo) {
+		b.option("return_tokens_as_token_ids", true)
+	}
+}
+
 // request is a call with the reader of its answer.
 type request struct {
 	path string

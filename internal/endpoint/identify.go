@@ -30,7 +30,7 @@ type visit struct {
 // effect, under the engine's own names. The error is an *Error, and then what is
 // known of the server is told all the same.
 func (s *Server) Identify(ctx context.Context) (*probe.Target, []finding.SettingMsg, []probe.Exchange, error) {
-	v := &visit{s: s, t: &probe.Target{URL: s.root, Sources: map[string]string{}}}
+	v := &visit{s: s, t: &probe.Target{URL: s.root, Sources: map[string]string{}, Settings: map[string]string{}}}
 	err := v.identify(ctx)
 	d := dialectOf(v.t.Engine)
 	version, _ := flags.ParseVersion(v.t.Version) // unknown: the zero Version

@@ -87,8 +87,7 @@ func (r *ranking) UnmarshalJSON(data []byte) error {
 	return eachField(data, func(name string, value json.RawMessage) {
 		var n number
 		_ = n.UnmarshalJSON(value) // never fails
-		id, text := tokenOf(name)
-		*r = append(*r, probe.Ranked{ID: id, Text: text, Logprob: probe.Logprob(n)})
+		*r = append(*r, probe.Ranked{ID: tokenOf(name), Text: name, Logprob: probe.Logprob(n)})
 	})
 }
 
@@ -135,13 +134,13 @@ func sortLikeliest(r []probe.Ranked) {
 	})
 }
 
-// tokenOf is a token's text, or its id where the server was asked to write
-// "token_id:N" (vLLM's return_tokens_as_token_ids).
-func tokenOf(text string) (id int, shown string) {
-	if digits, ok := strings.CutPrefix(text, "token_id:"); ok {
+// tokenOf is the id of a token that is called "token_id:N", as vLLM and shakedown
+// do on request; -1 for another name.
+func tokenOf(name string) int {
+	if digits, ok := strings.CutPrefix(name, "token_id:"); ok {
 		if n, err := strconv.Atoi(digits); err == nil && n >= 0 {
-			return n, ""
+			return n
 		}
 	}
-	return -1, text
+	return -1
 }

@@ -30,6 +30,7 @@ func (v *visit) setting(name string, value json.RawMessage, path string) {
 	name = v.s.key.hideText(name)
 	text := redact.NewSecrets().Value(name, v.s.key.hideText(pythonText(value, 0, true)))
 	text = clip(text, maxName)
+	v.t.Settings[name] = text
 	v.settings = append(v.settings, finding.SettingMsg{
 		Name: name, Effective: text, ChosenBy: "unknown",
 		Because: []finding.Evidence{{Kind: "endpoint", File: path, Field: name, Text: name + "=" + text}},

@@ -11,12 +11,17 @@ var shakedown = dialect{
 	engine: "shakedown",
 	features: func(flags.Version) probe.Features {
 		return probe.Features{
-			Chat: true, Completions: true, TokenPrompts: true, Tokenize: true, Logprobs: true, Top: 20, Echo: true,
+			Chat: true, Completions: true, TokenPrompts: true, IDs: true, Tokenize: true, Logprobs: true, Top: 20, Echo: true,
 			IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Seed: true,
 		}
 	},
 	refine: func(b *body, a *probe.Ask, _ flags.Version) {
-		if a.Echo && a.Kind == probe.Completion {
+		b.byID(a)
+		switch {
+		case !a.Echo:
+		case a.Tokens != nil:
+			b.option("prompt_logprobs", max(0, a.Top))
+		default: // the ids of the prompt are not known, and prompt_logprobs tells no order
 			b.option("echo", true)
 			b.echoed = true
 		}

@@ -17,10 +17,8 @@ var vllm = dialect{
 		}
 	},
 	refine: func(b *body, a *probe.Ask, v flags.Version) {
-		if a.Top >= 0 && since(v, "0.8.0") {
-			// Ids instead of texts: several tokens have the same text (half a character),
-			// and a chat tells the bytes beside them.
-			b.option("return_tokens_as_token_ids", true)
+		if since(v, "0.8.0") {
+			b.byID(a)
 		}
 		if a.Echo {
 			// The engine leaves the prefix cache out when it is asked for these.

@@ -281,22 +281,31 @@ func (c chatShape) logprobs(tokens []token) *chatLogprobs {
 	}
 	out := &chatLogprobs{}
 	for _, t := range tokens {
-		l := c.s.tokenLogprob(t.id, t.logprob)
+		l := c.s.tokenLogprob(&c.req.generation, t.id, t.logprob)
 		for _, r := range t.top {
-			l.Top = append(l.Top, c.s.tokenLogprob(r.id, r.logprob))
+			l.Top = append(l.Top, c.s.tokenLogprob(&c.req.generation, r.id, r.logprob))
 		}
 		out.Content = append(out.Content, l)
 	}
 	return out
 }
 
-func (s *Server) tokenLogprob(id int, logprob float32) tokenLogprob {
+func (s *Server) tokenLogprob(g *generation, id int, logprob float32) tokenLogprob {
 	raw := s.Tokenizer.Raw(id)
-	l := tokenLogprob{Token: tokenText(raw), Logprob: number(logprob), Bytes: make([]int, len(raw))}
+	l := tokenLogprob{Token: s.tokenName(g, id), Logprob: number(logprob), Bytes: make([]int, len(raw))}
 	for i := range len(raw) {
 		l.Bytes[i] = int(raw[i])
 	}
 	return l
+}
+
+// tokenName is a token as logprobs show it: its text, or "token_id:N" where the
+// request asks for that, as vLLM does, because several tokens can have one text.
+func (s *Server) tokenName(g *generation, id int) string {
+	if g.ids {
+		return "token_id:" + strconv.Itoa(id)
+	}
+	return tokenText(s.Tokenizer.Raw(id))
 }
 
 // tokenText is a token for people: half a character shows as U+FFFD.

@@ -93,8 +93,7 @@ func (c completionShape) whole(i int, a *answered) any {
 	}
 	l := &completionLogprobs{}
 	if c.req.echo {
-		raw := c.s.Tokenizer.Raw(a.ids[0])
-		l.Tokens, l.Logprobs, l.Top, l.Offsets = []string{tokenText(raw)}, []*number{nil}, []map[string]number{nil}, []int{0}
+		l.Tokens, l.Logprobs, l.Top, l.Offsets = []string{c.s.tokenName(&c.req.generation, a.ids[0])}, []*number{nil}, []map[string]number{nil}, []int{0}
 		for _, t := range a.prompt {
 			c.add(l, t)
 		}
@@ -116,9 +115,9 @@ func (c completionShape) add(l *completionLogprobs, t token) {
 	p := number(t.logprob)
 	top := make(map[string]number, len(t.top))
 	for _, r := range t.top {
-		top[tokenText(c.s.Tokenizer.Raw(r.id))] = number(r.logprob)
+		top[c.s.tokenName(&c.req.generation, r.id)] = number(r.logprob)
 	}
-	l.Tokens = append(l.Tokens, tokenText(c.s.Tokenizer.Raw(t.id)))
+	l.Tokens = append(l.Tokens, c.s.tokenName(&c.req.generation, t.id))
 	l.Logprobs, l.Top, l.Offsets = append(l.Logprobs, &p), append(l.Top, top), append(l.Offsets, offset)
 }
 

@@ -114,6 +114,7 @@ type generation struct {
 	stream    bool
 	usage     bool // stream_options.include_usage
 	promptTop int  // prompt_logprobs; -1: none
+	ids       bool // return_tokens_as_token_ids
 	seeded    bool
 }
 
@@ -121,7 +122,7 @@ type generation struct {
 var generationFields = []string{
 	"model", "n", "max_tokens", "stop", "stop_token_ids", "ignore_eos", "skip_special_tokens", "stream", "stream_options",
 	"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias", "seed",
-	"prompt_logprobs", "user",
+	"prompt_logprobs", "return_tokens_as_token_ids", "user",
 }
 
 // Bounds of a request.
@@ -146,7 +147,7 @@ func (b body) generation(defaults sample.Params, vocab int) (generation, *apiErr
 		b.get("ignore_eos", &g.ignoreEOS), b.get("skip_special_tokens", &skip), b.get("stream", &g.stream), b.get("stream_options", &options),
 		b.get("temperature", &g.Temperature), b.get("top_p", &g.TopP), b.get("min_p", &g.MinP),
 		b.get("repetition_penalty", &g.Repetition), b.get("frequency_penalty", &g.Frequency), b.get("presence_penalty", &g.Presence),
-		b.get("logit_bias", &bias), b.get("seed", &seed), b.get("top_k", &g.TopK), b.get("prompt_logprobs", &g.promptTop)); err != nil {
+		b.get("logit_bias", &bias), b.get("seed", &seed), b.get("top_k", &g.TopK), b.get("prompt_logprobs", &g.promptTop), b.get("return_tokens_as_token_ids", &g.ids)); err != nil {
 		return g, err
 	}
 	if g.TopK == -1 {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -303,6 +304,41 @@ func TestPromptLogprobs(t *testing.T) {
 	for i, m := range b.PromptLogprobs[4:] {
 		if len(m) != 1 { // the likeliest token is the token itself
 			t.Errorf("token %d: %v", i, m)
+		}
+	}
+}
+
+// TestTokensAsIDs: the same logprobs under the ids of the tokens.
+func TestTokensAsIDs(t *testing.T) {
+	c := config(t, "llama")
+	_, url := start(t, c)
+	ids, err := json.Marshal(c.Tokenizer.Encode("once upon", true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := func(more string) string {
+		return fmt.Sprintf(`{"prompt":%s,"max_tokens":4,"temperature":0,"logprobs":3,"echo":true%s}`, ids, more)
+	}
+	texts := complete(t, url+"/v1/completions", body("")).Choices[0].Logprobs
+	named := complete(t, url+"/v1/completions", body(`,"return_tokens_as_token_ids":true`)).Choices[0].Logprobs
+	if diff := cmp.Diff(texts.TokenLogprobs, named.TokenLogprobs); diff != "" {
+		t.Error(diff)
+	}
+	text := func(name string) string {
+		id, err := strconv.Atoi(strings.TrimPrefix(name, "token_id:"))
+		if err != nil || !strings.HasPrefix(name, "token_id:") {
+			t.Fatalf("the token %q is no id", name)
+		}
+		return strings.ToValidUTF8(c.Tokenizer.Raw(id), "\uFFFD")
+	}
+	for i, name := range named.Tokens {
+		if text(name) != texts.Tokens[i] || len(named.TopLogprobs[i]) < len(texts.TopLogprobs[i]) {
+			t.Errorf("token %d: %q for %q, %v for %v", i, name, texts.Tokens[i], named.TopLogprobs[i], texts.TopLogprobs[i])
+		}
+		for name, p := range named.TopLogprobs[i] {
+			if q, ok := texts.TopLogprobs[i][text(name)]; ok && p != q {
+				t.Errorf("token %d: %q has %g, %q has %g", i, name, p, text(name), q)
+			}
 		}
 	}
 }
