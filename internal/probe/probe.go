@@ -59,6 +59,7 @@ const (
 	NeedsNothing Need = ""
 	NeedsOracle  Need = "oracle"  // a checkpoint, and the exact engine
 	NeedsAgainst Need = "against" // a second server, which is asked the same
+	NeedsWord    Need = "word"    // what the user said of the server (Expected)
 )
 
 // Cost bounds what is sent.

@@ -46,7 +46,7 @@ const (
 
 var signatureProbes = []Probe{
 	{
-		ID: "stale", Title: "it is the server that was expected", From: Quick, Gentle: true,
+		ID: "stale", Title: "it is the server that was expected", From: Quick, Gentle: true, Needs: NeedsWord,
 		Why:    "After a failed restart an older server still holds the port and answers.",
 		Source: "leftover servers on the port: reports of SGLang and vLLM; the founding incident's pkill between launches",
 		Most:   func(Level) Cost { return Cost{} },

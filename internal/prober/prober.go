@@ -123,7 +123,7 @@ type run struct {
 
 // has says whether what a probe needs is at hand.
 func (r *run) has(n probe.Need) bool {
-	return n == probe.NeedsNothing || n == probe.NeedsOracle && r.Reference != nil || n == probe.NeedsAgainst && r.Other != nil
+	return n == probe.NeedsNothing || n == probe.NeedsOracle && r.Reference != nil || n == probe.NeedsAgainst && r.Options.Other != nil || n == probe.NeedsWord && r.Expected != probe.Expected{}
 }
 
 func (r *run) time() time.Duration {
