@@ -10,6 +10,7 @@ import (
 // that decide most come first, those that strain the server last.
 var battery = slices.Concat(
 	signatureProbes,
+	knownProbes,
 	consistencyProbes,
 	endProbes,
 )
