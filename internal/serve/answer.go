@@ -39,33 +39,29 @@ func (c *choice) next(ctx context.Context) (out chunk, ok bool, err error) {
 	if c.reason != "" {
 		return out, false, nil
 	}
-	select {
-	case <-ctx.Done():
-		return out, false, ctx.Err()
-	case e, open := <-c.job.events:
-		if !open {
-			return out, false, errors.New("the answer ended without a word")
+	e, ok, err := c.job.events.next(ctx)
+	switch {
+	case err != nil:
+		return out, false, err
+	case !ok:
+		return out, false, errors.New("the answer ended without a word")
+	case e.prompt != nil:
+		out.prompt = e.prompt
+	case e.token != nil:
+		c.tokens++
+		out.logprobs = []token{*e.token}
+		c.show(&out, c.stream.Next(e.token.id))
+	default:
+		c.done = e.done
+		if e.done.err != nil {
+			return out, false, e.done.err
 		}
-		switch {
-		case e.prompt != nil:
-			out.prompt = e.prompt
-			return out, true, nil
-		case e.token != nil:
+		if e.done.stop >= 0 {
 			c.tokens++
-			out.logprobs = []token{*e.token}
-			c.show(&out, c.stream.Next(e.token.id))
-		default:
-			c.done = e.done
-			if e.done.err != nil {
-				return out, false, e.done.err
-			}
-			if e.done.stop >= 0 {
-				c.tokens++
-			}
-			c.show(&out, c.stream.End())
-			if c.reason == "" {
-				c.finish(&out, e.done.reason)
-			}
+		}
+		c.show(&out, c.stream.End())
+		if c.reason == "" {
+			c.finish(&out, e.done.reason)
 		}
 	}
 	return out, true, nil

@@ -36,9 +36,9 @@ type job struct {
 	ignore    bool         // stop tokens do not end it
 	logprobs  int          // likeliest tokens to tell with each; -1: no logprobs
 	promptTop int          // likeliest tokens to tell with each of the prompt; -1: none
-	events    chan event   // has room for all events of the answer, so that a slow reader delays nobody
+	events    *outbox
 
-	session *oracle.Session
+	session *oracle.Session // nil until the first piece of the prompt is computed
 	sampler *sample.Sampler
 	fed     int   // tokens of the prompt that the session holds
 	cached  int   // of these, taken from an earlier text
@@ -107,12 +107,6 @@ type engine struct {
 
 	running []*job
 	kept    []*text // finished texts, oldest first, whose beginnings serve others
-}
-
-// text is a finished text whose cache is kept.
-type text struct {
-	tokens  []int
-	session *oracle.Session
 }
 
 func newEngine(m *oracle.Model, l Limits, c *counters, bug func(*bugError)) *engine {
@@ -198,12 +192,13 @@ func (e *engine) admit() {
 			e.mu.Unlock()
 			return
 		}
-		j := e.waiting[0]
+		j := e.waiting[0] // nobody else takes jobs away
+		e.mu.Unlock()
 		gone := j.ctx.Err() != nil
-		if !gone && !e.makeRoom(len(j.prompt)+j.max) {
-			e.mu.Unlock()
+		if !gone && !e.makeRoom(j) {
 			return
 		}
+		e.mu.Lock()
 		e.waiting = e.waiting[1:]
 		e.counts.waiting.Store(int64(len(e.waiting)))
 		e.mu.Unlock()
@@ -211,88 +206,36 @@ func (e *engine) admit() {
 			e.end(j, done{err: j.ctx.Err(), stop: -1})
 			continue
 		}
-		e.begin(j)
+		j.sampler = sample.New(j.params, j.prompt)
 		e.running = append(e.running, j)
 		e.counts.running.Store(int64(len(e.running)))
 	}
 }
 
-// makeRoom says whether a text of n tokens fits beside the running ones, and
-// gives up kept texts for it, oldest first.
-func (e *engine) makeRoom(n int) bool {
-	used := n
-	for _, j := range e.running {
-		used += len(j.prompt) + j.max
-	}
-	if used > e.limits.Tokens {
-		return false
-	}
-	for _, t := range e.kept {
-		used += len(t.tokens)
-	}
-	for used > e.limits.Tokens {
-		used -= len(e.kept[0].tokens)
-		e.kept = e.kept[1:]
-	}
-	return true
-}
-
-// begin gives a job its session: a kept one that begins like the prompt, or a
-// new one. The last token of the prompt is always computed, since its logits
-// are needed; so are all when their logprobs are wanted.
-func (e *engine) begin(j *job) {
-	j.sampler = sample.New(j.params, j.prompt)
-	best, at := 0, -1
-	if j.promptTop < 0 {
-		for i, t := range e.kept {
-			if n := commonPrefix(t.tokens, j.prompt[:len(j.prompt)-1]); n > best {
-				best, at = n, i
-			}
-		}
-	}
-	if at >= 0 && e.kept[at].session.Truncate(best) {
-		j.session, j.fed, j.cached = e.kept[at].session, best, best
-		e.kept = slices.Delete(e.kept, at, at+1)
-		e.counts.cachedTokens.Add(int64(best))
-		return
-	}
-	j.session = e.model.NewSession(nil)
-}
-
-func commonPrefix(a, b []int) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// step computes one piece of the oldest prompt that is not complete, and one
-// token of every answer that has begun.
+// step computes pieces of the prompts that are not complete, the oldest first, and
+// one token of every answer that has begun.
 func (e *engine) step(ctx context.Context) {
 	var feeds []*feed
-	prefill := false
-	for _, j := range e.running {
+	left := e.limits.Chunk
+	for i, j := range e.running {
 		switch {
 		case j.ctx.Err() != nil:
 			feeds = append(feeds, &feed{job: j, err: j.ctx.Err()})
-		case j.fed < len(j.prompt):
-			if prefill {
-				continue
-			}
-			prefill = true
-			n := min(len(j.prompt)-j.fed, e.limits.Chunk)
-			feeds = append(feeds, &feed{job: j, tokens: j.prompt[j.fed : j.fed+n]})
-		default:
+		case j.fed == len(j.prompt):
 			feeds = append(feeds, &feed{job: j, tokens: []int{j.next}})
+		case left > 0 && (j.session != nil || e.begin(i)):
+			n := min(len(j.prompt)-j.fed, left)
+			left -= n
+			feeds = append(feeds, &feed{job: j, tokens: j.prompt[j.fed : j.fed+n]})
 		}
 	}
 	e.compute(ctx, feeds)
+	ends := e.advanceAll(feeds)
 	over := make(map[*job]bool)
-	for _, f := range feeds {
-		if d := e.advance(f); d != nil {
+	for i, f := range feeds {
+		if ends[i] != nil {
 			over[f.job] = true
-			e.end(f.job, *d)
+			e.end(f.job, *ends[i])
 		}
 	}
 	if len(over) > 0 {
@@ -383,7 +326,28 @@ func guarded(id string, f func() error) (err error) {
 	return f()
 }
 
-// advance takes the result of a feed; it returns the end of the job, or nil.
+// advanceAll takes the results of all feeds, side by side, since a vocabulary is
+// long; it returns the ends of the jobs, nil for those that go on.
+func (e *engine) advanceAll(feeds []*feed) []*done {
+	ends := make([]*done, len(feeds))
+	var all sync.WaitGroup
+	for i, f := range feeds {
+		all.Go(func() {
+			err := guarded(f.job.id, func() error {
+				ends[i] = e.advance(f)
+				return nil
+			})
+			if err != nil {
+				ends[i] = &done{err: err, stop: -1}
+			}
+		})
+	}
+	all.Wait()
+	return ends
+}
+
+// advance takes the result of a feed; it returns the end of the job, or nil. It
+// changes nothing but the job.
 func (e *engine) advance(f *feed) *done {
 	j := f.job
 	if f.err != nil {
@@ -404,8 +368,7 @@ func (e *engine) advance(f *feed) *done {
 	if j.max == 0 {
 		return &done{reason: "length", stop: -1, cached: j.cached}
 	}
-	var id int
-	err := guarded(j.id, func() (err error) { id, err = j.sampler.Next(last); return err })
+	id, err := j.sampler.Next(last)
 	if err != nil {
 		return &done{err: err, stop: -1}
 	}
@@ -416,7 +379,7 @@ func (e *engine) advance(f *feed) *done {
 		return &done{reason: "stop", stop: id, cached: j.cached}
 	}
 	t := tokenOf(last, id, j.logprobs)
-	j.events <- event{token: &t}
+	j.events.put(event{token: &t})
 	if len(j.answer) >= j.max {
 		return &done{reason: "length", stop: -1, cached: j.cached}
 	}
@@ -452,7 +415,7 @@ func (e *engine) promptLogprobs(j *job, logits []float32, n int) {
 		}
 	}
 	if len(list) > 0 {
-		j.events <- event{prompt: list}
+		j.events.put(event{prompt: list})
 	}
 }
 
@@ -467,9 +430,5 @@ func (e *engine) end(j *job, d done) {
 		e.kept = append(e.kept, &text{tokens: tokens[:j.session.Len()], session: j.session})
 	}
 	j.session = nil
-	j.events <- event{done: &d}
-	close(j.events)
+	j.events.put(event{done: &d})
 }
-
-// room is the capacity that the events of a job need.
-func room(prompt, answer int, chunk int) int { return answer + prompt/chunk + 3 }

@@ -84,6 +84,9 @@ func (s *Server) submit(ctx context.Context, req *request) ([]*choice, *apiError
 	if !req.seeded {
 		req.Seed = uint64(s.Now().UnixNano())
 	}
+	if n := len(req.prompts) * req.n; n > s.Limits.Queued {
+		return nil, badRequest("n", "the request asks for %d answers, and this server's queue has room for %d", n, s.Limits.Queued)
+	}
 	var jobs []*job
 	var choices []*choice
 	for _, prompt := range req.prompts {
@@ -108,7 +111,7 @@ func (s *Server) submit(ctx context.Context, req *request) ([]*choice, *apiError
 			jctx, cancel := context.WithCancel(ctx)
 			j := &job{
 				ctx: jctx, cancel: cancel, id: req.id, prompt: prompt, params: req.Params, max: most, stop: stop, ignore: req.ignoreEOS,
-				logprobs: req.logprobs, promptTop: req.promptTop, events: make(chan event, room(len(prompt), most, s.Limits.Chunk)),
+				logprobs: req.logprobs, promptTop: req.promptTop, events: newOutbox(),
 			}
 			if req.echo && req.logprobs >= 0 {
 				j.promptTop = max(j.promptTop, req.logprobs)

@@ -197,6 +197,40 @@ func TestAloneAndAmongOthers(t *testing.T) {
 	}
 }
 
+// TestReuse: a beginning is computed once for all answers that have it, whether they
+// come together or later, and a short beginning costs a long one nothing.
+func TestReuse(t *testing.T) {
+	c := config(t, "qwen3")
+	_, url := start(t, c)
+	computed := func() (n int) {
+		t.Helper()
+		_, metrics := get(t, url+"/metrics")
+		_, rest, _ := strings.Cut(metrics, `shakedown:prompt_tokens_total{model_name="tiny"} `)
+		if _, err := fmt.Sscan(rest, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	long := "the quick brown fox jumps over the lazy dog"
+	for _, step := range []struct {
+		prompt   string
+		n        int
+		computed int // tokens of prompts, at most
+	}{
+		{long, 4, len(long) + 3*c.Limits.Chunk},         // nobody waits for the last piece
+		{long + " twice", 1, len(" twice")},             // goes on from a kept text
+		{"the quick", 1, 1},                             // its last token
+		{"the quack", 2, 2 * len("ack")},                // copies of a kept beginning
+		{long + " twice and once", 1, len(" and once")}, // still there
+	} {
+		before := computed()
+		complete(t, url+"/v1/completions", fmt.Sprintf(`{"prompt":%q,"n":%d,"max_tokens":1,"ignore_eos":true,"seed":1}`, step.prompt, step.n))
+		if got := computed() - before; got < 1 || got > step.computed {
+			t.Errorf("%q, %d choices: %d tokens of prompts were computed, want at most %d", step.prompt, step.n, got, step.computed)
+		}
+	}
+}
+
 // events are the messages of a stream.
 func events(t testing.TB, url, body string) []string {
 	t.Helper()
@@ -367,6 +401,7 @@ func TestRefused(t *testing.T) {
 		{"/v1/completions", `{"prompt":"a","temperature":"hot"}`, 400, "temperature has an unexpected value"},
 		{"/v1/completions", `{"prompt":"a","top_p":0}`, 400, `"param":"top_p"`},
 		{"/v1/completions", `{"prompt":"a","n":100}`, 400, `"param":"n"`},
+		{"/v1/completions", `{"prompt":["a","b","c"],"n":11}`, 400, "asks for 33 answers, and this server's queue has room for 32"},
 		{"/v1/completions", `{"prompt":"a","stop":[""]}`, 400, `"param":"stop"`},
 		{"/v1/completions", `{"prompt":"a","logit_bias":{"x":1}}`, 400, `"param":"logit_bias"`},
 		{"/v1/completions", `{"prompt":"a","logprobs":100}`, 400, `"param":"logprobs"`},
