@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -154,7 +155,7 @@ func TestFirstOneKind(t *testing.T) {
 					t.Errorf("asked a %s", a.Kind)
 				}
 				if a.Sampling == Greedy {
-					prompts[a.Prompt+ChatKey(a.Messages)] = true
+					prompts[a.Prompt+fmt.Sprint(a.Messages)] = true
 				}
 			}
 			return healthy(a)

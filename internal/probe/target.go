@@ -51,11 +51,42 @@ type Features struct {
 }
 
 // Local is what a copy of the model's files says. The counts are those of our own
-// rendering and tokenizer.
+// rendering and tokenizer. The functions are pure; nil for what the files lack.
 type Local struct {
-	Dir     string
-	Context int
-	Counts  map[string]int // a chat's key (ChatKey) to the tokens of its rendering
+	Dir                                    string
+	Context, TopK, Window, Original, Vocab int
+	// Render is a conversation through the model's own template, with the beginning
+	// of the answer; ok is false when the template refuses it.
+	Render func([]Message) (text string, ok bool)
+	// Count is the tokens of that rendering.
+	Count func([]Message) (n int, ok bool)
+	// Tokenize is the tokens of raw text, with those that the model wants before it.
+	Tokenize func(text string) []int
+	Missing  string // why something is nil
+}
+
+// Learn takes over what the server did not say of its model, and the copy of the
+// model's files does.
+func (t *Target) Learn(l *Local) {
+	t.Local = l
+	if l == nil {
+		return
+	}
+	if t.Sources == nil {
+		t.Sources = map[string]string{}
+	}
+	for name, v := range map[string]struct {
+		into *int
+		from int
+	}{
+		"trained-context": {&t.Trained, l.Context}, "index-topk": {&t.TopK, l.TopK}, "window": {&t.Window, l.Window},
+		"original-context": {&t.Original, l.Original}, "vocabulary": {&t.Vocab, l.Vocab},
+	} {
+		if *v.into == 0 && v.from > 0 {
+			*v.into = v.from
+			t.Sources[name] = l.Dir
+		}
+	}
 }
 
 // Expected is what the user said of the server; empty fields were not said.
@@ -63,13 +94,4 @@ type Expected struct {
 	Model, Engine, Version string
 	Context                int
 	StartedAfter           int64 // seconds since 1970
-}
-
-// ChatKey names a conversation in Local.Counts.
-func ChatKey(messages []Message) string {
-	key := ""
-	for _, m := range messages {
-		key += m.Role + "\x00" + m.Content + "\x01"
-	}
-	return key
 }

@@ -75,7 +75,8 @@ func Run(ctx context.Context, o Options, out finding.Handler) (*probe.Conclusion
 	if o.Model != "" {
 		target.Model = o.Model
 	}
-	target.Local, target.Expected = o.Local, o.Expected
+	target.Learn(o.Local)
+	target.Expected = o.Expected
 	r := &run{Options: o, out: out, target: target, started: started}
 	for _, p := range probe.Battery(o.Level, o.Gentle) {
 		if r.has(p.Needs) {
