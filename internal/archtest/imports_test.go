@@ -93,10 +93,10 @@ var layers = []layer{
 		why:    "a plan is made from files and the resolvers' answers; what a machine has to say is handed in",
 	},
 	{
-		from:   []string{"internal/prober"},
+		from:   []string{"internal/prober/..."},
 		deny:   append(own("cli/...", "report/...", "term/...", "explain/...", "endpoint/..."), "net/...", "os/exec"),
 		except: addresses,
-		why:    "the battery is run on any server; how one is asked is handed in",
+		why:    "the battery is run on any server, and held against any checkpoint; how one is asked is handed in",
 	},
 	{
 		from:   []string{"internal/score"},

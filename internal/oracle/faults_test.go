@@ -17,14 +17,10 @@ import (
 	"shakedown/internal/oracle/trace"
 )
 
-// fault is one failure of the public record, played on a tiny model.
+// fault is what a failure of the public record, played on a tiny model, is
+// expected to do.
 type fault struct {
-	name    string
-	healthy string // numerics without it
-	faulty  string // and with it
-	source  string // where the record has it
-	config  string
-	options oracletest.Options
+	oracletest.Fault
 	// What is expected: the first token whose logits are wrong and the first
 	// whose logits are no numbers, -1 for none, and the operation where the trace
 	// meets the first value that is no number.
@@ -33,95 +29,39 @@ type fault struct {
 	tell       string // how it is told from other faults
 }
 
-// wide has several blocks of 128 in a row of its matrices.
-const wide = `{"model_type":"deepseek_v3","hidden_size":512,"num_hidden_layers":2,"num_attention_heads":2,"q_lora_rank":512,"kv_lora_rank":128,
-	"qk_nope_head_dim":64,"qk_rope_head_dim":64,"v_head_dim":64,"intermediate_size":512,"moe_intermediate_size":128,"n_routed_experts":4,
-	"num_experts_per_tok":2,"n_shared_experts":1,"n_group":1,"topk_group":1,"first_k_dense_replace":2,"vocab_size":64}`
-
-func attentionFP8(module string) oracletest.Format {
-	if strings.Contains(module, "self_attn") && strings.HasSuffix(module, "proj") || strings.HasSuffix(module, "proj_with_mqa") {
-		return oracletest.FP8Block
-	}
-	return oracletest.BF16
-}
-
-func expertsNVFP4(module string) oracletest.Format {
-	if strings.Contains(module, ".experts.") {
-		return oracletest.NVFP4
-	}
-	return oracletest.BF16
-}
-
-// zeroTile makes the second tile of 128 latent values zero.
-func zeroTile(tensor string, values []float32, _, _ int) {
-	if strings.HasSuffix(tensor, "kv_a_layernorm.weight") {
-		clear(values[128:256])
-	}
-}
-
-// loud makes the MLP of layer 1 so large that float16 overflows.
-func loud(tensor string, values []float32, _, _ int) {
-	if tensor == "model.layers.1.mlp.down_proj.weight" || tensor == "model.layers.1.mlp.up_proj.weight" {
-		for i := range values {
-			values[i] *= 400
-		}
-	}
-}
-
-var faults = []fault{
-	{
-		name: "scales packed as powers of two", healthy: "sglang-bf16kv", faulty: "sglang-bf16kv,scales=deepgemm-packed",
-		source: "DeepGEMM before 54e22612, smxx_layout.cuh:135; SGLang PR 13067, issues 16622, 28662", config: wide, options: oracletest.Options{Format: attentionFP8},
+// faults are by name.
+var faults = map[string]fault{
+	"scales packed as powers of two": {
 		wrong: 0, nan: 0, where: "attn.q_a", tell: "the first FP8 matrix is NaN for every token; float32 scales that are no powers of two; gone with scales=ue8m0",
 	},
-	{
-		name: "656-byte records read as 576", healthy: "sglang-bf16kv,kv=fp8_656", faulty: "sglang-bf16kv,kv=fp8_656-read-as-576",
-		source: "sglang 0.5.9, KV format and decode kernel chosen apart (server_args.py:1177)", config: oracletest.LatentReal,
+	"656-byte records read as 576": {
 		wrong: 0, nan: 4, where: "attn.latent", tell: "codes without scales from token 0, NaN as soon as a byte of a scale or of a bfloat16 key means NaN as FP8; gone with kv=bf16",
 	},
-	{
-		name: "a tile of zeros in the record", healthy: "sglang-bf16kv,kv=fp8_ds_mla", faulty: "sglang-bf16kv,kv=fp8_656",
-		source: "sglang 0.5.18 quant_k_cache.py:150 (vLLM has a floor)", config: oracletest.LatentReal, options: oracletest.Options{Values: zeroTile},
+	"a tile of zeros in the record": {
 		wrong: 0, nan: 0, where: "attn.latent", tell: "NaN in exactly one tile of 128 latent values; gone with kv=fp8_ds_mla",
 	},
-	{
-		name: "stale page of the KV cache", healthy: "sglang-bf16kv", faulty: "sglang-bf16kv,fault=stale-page,page=8",
-		source: "sglang#24198", config: oracletest.LatentReal,
+	"stale page of the KV cache": {
 		wrong: 8, nan: -1, tell: "right up to a page, fluent and wrong behind it; nothing is NaN",
 	},
-	{
-		name: "missing input_scale", healthy: "exact,gemm=scheme", faulty: "exact,gemm=scheme,fault=no-input-scale",
-		source: "vllm#45212", config: oracletest.LatentReal, options: oracletest.Options{Format: expertsNVFP4},
+	"missing input_scale": {
 		wrong: 0, nan: 0, where: "expert.gate", tell: "NaN begins in the first NVFP4 matrix; with a scale missing for some experts only, in the tokens that go to them",
 	},
-	{
-		name: "float16 overflow", healthy: "hf-bf16", faulty: "hf-bf16,act=f16",
-		source: "vLLM and ik_llama reports of --dtype half on bfloat16 models", config: oracletest.Configs["llama"], options: oracletest.Options{Values: loud},
+	"float16 overflow": {
 		wrong: 0, nan: 0, where: "mlp.down", tell: "infinity comes first, NaN behind it; gone with act=bf16",
 	},
-	{
-		name: "gate and up of experts swapped", healthy: "exact", faulty: "exact,fault=swap-gate-up",
-		source: "sglang#32430, Megatron-LM#6045", config: oracletest.LatentReal,
+	"gate and up of experts swapped": {
 		wrong: 0, nan: -1, tell: "all numbers are finite and of the right size; parts at expert.act",
 	},
-	{
-		name: "rotation of halves instead of pairs", healthy: "exact", faulty: "exact,rope=half",
-		source: "transformers 5.2 to 5.10 for GLM-5 (fixed by #46372)", config: oracletest.LatentReal,
+	"rotation of halves instead of pairs": {
 		wrong: 1, nan: -1, tell: "token 0 is right to the bit, since position 0 is not rotated; parts at attn.latent of token 1",
 	},
-	{
-		name: "indexer rotates halves", healthy: "exact", faulty: "exact,index-rope=half",
-		source: "transformers 513146c1 to 8698b5a5 for GLM-5 (#46842)", config: strings.Replace(oracletest.LatentReal, `"index_topk":32`, `"index_topk":8`, 1),
+	"indexer rotates halves": {
 		wrong: 9, nan: -1, tell: "right to the bit as long as no position is left out, wrong behind index_topk tokens",
 	},
-	{
-		name: "shared expert counted as a routed one", healthy: "exact", faulty: "exact,fault=fused-shared-count",
-		source: "sglang#38963", config: oracletest.LatentReal,
+	"shared expert counted as a routed one": {
 		wrong: 0, nan: -1, tell: "one more expert per token than num_experts_per_tok, and no shared one; parts at moe.routed",
 	},
-	{
-		name: "uninitialised shard", healthy: "exact", faulty: "exact,fault=uninitialised-shard",
-		source: "sglang#32279", config: oracletest.LatentReal,
+	"uninitialised shard": {
 		wrong: 0, nan: 0, where: "mlp.down", tell: "half of the rows of a matrix: huge values beside sound ones, then NaN",
 	},
 }
@@ -136,14 +76,14 @@ type symptom struct {
 
 func (f *fault) play(t *testing.T) symptom {
 	t.Helper()
-	dir := oracletest.Write(t, f.config, f.options)
-	healthy, faulty := open(t, dir, f.healthy), open(t, dir, f.faulty)
+	dir := oracletest.Write(t, f.Config, f.Options)
+	healthy, faulty := open(t, dir, f.Healthy), open(t, dir, f.Faulty)
 	a, b := logits(t, healthy, prompt, len(prompt)), logits(t, faulty, prompt, len(prompt))
 	s := symptom{wrong: -1, nan: -1}
 	v := healthy.Spec.Vocab
 	for i := range a {
 		if a[i]-a[i] != 0 {
-			t.Fatalf("%s: the healthy run has logits that are not finite", f.name)
+			t.Fatalf("%s: the healthy run has logits that are not finite", f.Name)
 		}
 		if s.wrong < 0 && math.Float32bits(a[i]) != math.Float32bits(b[i]) {
 			s.wrong = i / v
@@ -174,21 +114,26 @@ func greedy(t *testing.T, m *oracle.Model) []int {
 // docs/faults.md, with what is expected.
 func TestFaults(t *testing.T) {
 	var rows []string
-	for i := range faults {
-		f := &faults[i]
+	for _, made := range oracletest.Faults {
+		f, ok := faults[made.Name]
+		if !ok {
+			t.Errorf("nothing is expected of %q", made.Name)
+			continue
+		}
+		f.Fault = made
 		s := f.play(t)
 		where := ""
 		if s.where != nil {
 			where = s.where.Op
 		}
 		if s.wrong != f.wrong || s.nan != f.nan || where != f.where {
-			t.Errorf("%s: first wrong token %d, first NaN token %d, first bad operation %q; want %d, %d, %q", f.name, s.wrong, s.nan, where, f.wrong, f.nan, f.where)
+			t.Errorf("%s: first wrong token %d, first NaN token %d, first bad operation %q; want %d, %d, %q", f.Name, s.wrong, s.nan, where, f.wrong, f.nan, f.where)
 		}
 		if f.nan >= 0 && !slices.Equal(s.greedy, []int{0, 0, 0, 0}) {
-			t.Errorf("%s: greedy tokens %v, want token 0 again and again", f.name, s.greedy)
+			t.Errorf("%s: greedy tokens %v, want token 0 again and again", f.Name, s.greedy)
 		}
 		if f.nan < 0 && slices.Equal(s.greedy, s.sound) {
-			t.Errorf("%s: the greedy tokens are those of the healthy run: %v", f.name, s.greedy)
+			t.Errorf("%s: the greedy tokens are those of the healthy run: %v", f.Name, s.greedy)
 		}
 		rows = append(rows, f.row(s))
 	}
@@ -201,7 +146,7 @@ func (f *fault) row(s symptom) string {
 	if s.nan >= 0 {
 		looks = fmt.Sprintf("NaN from token %d, first in layer %d, `%s`; greedy: token 0 again and again", s.nan, s.where.Layer, s.where.Op)
 	}
-	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |", f.name, strings.TrimPrefix(f.faulty, f.healthy+","), begins, looks, f.tell, f.source)
+	return fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |", f.Name, strings.TrimPrefix(f.Faulty, f.Healthy+","), begins, looks, f.tell, f.Source)
 }
 
 // checkTable compares the rows with those of the documentation; -update writes
@@ -237,7 +182,7 @@ func TestFaultsAreComplete(t *testing.T) {
 			continue
 		}
 		for _, v := range s.Values {
-			if !slices.ContainsFunc(faults, func(f fault) bool { return strings.Contains(f.faulty, "fault="+v) }) {
+			if !slices.ContainsFunc(oracletest.Faults, func(f oracletest.Fault) bool { return strings.Contains(f.Faulty, "fault="+v) }) {
 				t.Errorf("fault=%s is not played", v)
 			}
 		}
@@ -251,7 +196,7 @@ func TestInputScaleOfOneExpert(t *testing.T) {
 		if strings.Contains(module, "layers.0.mlp.experts.3.") {
 			return oracletest.NVFP4NoInput
 		}
-		return expertsNVFP4(module)
+		return oracletest.ExpertsNVFP4(module)
 	}})
 	m := open(t, dir, "exact,gemm=scheme")
 	routed := &routedTo{expert: 3}

@@ -12,6 +12,8 @@ var battery = slices.Concat(
 	signatureProbes,
 	knownProbes,
 	consistencyProbes,
+	oracleProbes,
+	againstProbes,
 	endProbes,
 )
 

@@ -7,8 +7,9 @@ type Text struct {
 	IDs     []int // of the prompt, where known; else Prompt is tokenized by the model's own tokenizer
 	Echoed  []Token
 	Answer  []Token
-	Asked   int // number of the exchange
-	Count   int // tokens of the prompt as the server counts them, -1: unknown
+	Said    string // the answer's text
+	Asked   int    // number of the exchange
+	Count   int    // tokens of the prompt as the server counts them, -1: unknown
 	Greedy  bool
 	Special bool // tokens that begin a text are put before Prompt
 }
@@ -28,16 +29,21 @@ type Reference struct {
 type Arithmetic struct {
 	Name  string // as --numerics takes it
 	Sound bool
-	Fault string // what it plays, in words
-	Cause string // class of that fault
+	// Coarse ones are sound and no measure of rounding: a KV cache of eight bits.
+	Coarse bool
+	Fault  string // what it plays, in words
+	Cause  string // class of that fault
 	// Rows has the logprobs of every told token, by text and position, prompt first.
 	Rows [][]Row
 }
 
 // Row is one position of one text.
 type Row struct {
+	Skip bool      // nothing can be said of this token, as of the first of a text: nothing else is set
 	Told []float64 // logprobs of the tokens that the server listed, in its order
-	Own  float64   // logprob of the token that stands there
-	Best int       // the likeliest token
-	Top  float64   // its logprob
+	// Unknown marks those of them that the vocabulary does not have, or has twice.
+	Unknown []bool
+	Own     float64 // logprob of the token that stands there
+	Best    int     // the likeliest token
+	Top     float64 // its logprob
 }

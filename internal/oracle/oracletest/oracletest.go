@@ -1,6 +1,7 @@
-// Package oracletest writes tiny checkpoints for tests: any family, with random
-// weights from a fixed sequence, so that every machine gets the same bytes. It
-// also reads what shared reference models are expected to give.
+// Package oracletest writes tiny checkpoints for tests and measurements: any family,
+// with random weights from a fixed sequence, so that every machine gets the same
+// bytes. It has the faults of the public record with the checkpoints on which they
+// show, and reads what shared reference models are expected to give.
 package oracletest
 
 import (
@@ -43,26 +44,37 @@ type Options struct {
 	Leave []string
 	// MTP writes the MTP layers too.
 	MTP bool
+	// Seed begins another sequence of random weights.
+	Seed uint64
 }
 
 // Write writes a checkpoint with a config.json into a new folder.
 func Write(t testing.TB, config string, opt Options) string {
 	t.Helper()
-	object, err := hfconfig.Decode([]byte(config))
+	files, err := Files(config, opt)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return checkpointtest.Folder(t, files)
+}
+
+// Files are the files of a checkpoint by name, each a string or []byte.
+func Files(config string, opt Options) (map[string]any, error) {
+	object, err := hfconfig.Decode([]byte(config))
+	if err != nil {
+		return nil, err
 	}
 	spec, err := family.Read(object)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	w := &writer{opt: opt}
+	w := &writer{opt: opt, state: opt.Seed}
 	num, err := numerics.Parse(numerics.Default)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if _, err := oracle.New(spec, w, num, nil); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var tensors []checkpointtest.Tensor
 	for _, x := range w.tensors {
@@ -70,7 +82,7 @@ func Write(t testing.TB, config string, opt Options) string {
 			tensors = append(tensors, x)
 		}
 	}
-	return checkpointtest.Folder(t, map[string]any{"config.json": config, "model.safetensors": checkpointtest.Safetensors(tensors...)})
+	return map[string]any{"config.json": config, "model.safetensors": checkpointtest.Safetensors(tensors...)}, nil
 }
 
 func left(leave []string, name string) bool {
