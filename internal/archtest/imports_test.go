@@ -107,7 +107,7 @@ var layers = []layer{
 	{
 		from: []string{"cmd/...", "internal/..."},
 		test: []string{"internal/oracle/oracletest"},
-		deny: own("score", "enginetest", "launchtest", "checkpointtest", "oracle/oracletest"),
+		deny: own("score", "enginetest", "launchtest", "checkpointtest", "oracle/oracletest", "endpoint/endpointtest"),
 		why:  "what measures or tests the product is no part of it",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,10 @@ type reader struct {
 	odd    []string
 	// echoed: prompt and answer come in one list of tokens, the prompt first.
 	echoed bool
+	top    int // alternatives that were asked for
+	// spelt: the bytes of tokens are those of the vocabulary's own spelling ("Ġthe"),
+	// not of the text.
+	spelt bool
 }
 
 // Bounds of what a reader keeps, beside the bytes of the answer.
@@ -318,8 +323,35 @@ func (r *reader) finish() {
 		}
 	}
 	r.oneName()
+	for i := range a.Choices {
+		r.tidy(a.Choices[i].Tokens)
+	}
+	r.tidy(a.Prompt)
 	if len(r.odd) > 0 {
 		a.Odd = strings.Join(r.odd, "; ")
+	}
+}
+
+// tidy makes the lists of all servers alike: the likeliest tokens that were asked
+// for, no more. Some add the token itself when it is none of them (vLLM), some
+// leave it out when it is one (LMDeploy).
+func (r *reader) tidy(tokens []probe.Token) {
+	for i := range tokens {
+		t := &tokens[i]
+		if r.spelt {
+			t.Bytes = nil
+		}
+		if n := len(t.Top); n > 0 && !t.Logprob.Null {
+			least := t.Top[n-1].Logprob
+			own := func(x probe.Ranked) bool { return x.ID == t.ID && x.Text == t.Text || x.ID >= 0 && x.ID == t.ID }
+			if !least.Null && t.Logprob.Value > least.Value && !slices.ContainsFunc(t.Top, own) {
+				t.Top = append(t.Top, probe.Ranked{ID: t.ID, Text: t.Text, Logprob: t.Logprob})
+				sortLikeliest(t.Top)
+			}
+		}
+		if len(t.Top) > r.top {
+			t.Top = t.Top[:r.top:r.top]
+		}
 	}
 }
 

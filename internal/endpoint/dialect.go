@@ -16,7 +16,7 @@ type dialect struct {
 	features func(v flags.Version) probe.Features
 	// refine adds the engine's own fields to a request in OpenAI's form, and names
 	// those that a server may refuse.
-	refine func(b *body, a *probe.Ask, v flags.Version)
+	refine func(b *body, t *probe.Target, a *probe.Ask, v flags.Version)
 	// native, if not nil, makes the request in the engine's own API; nil when it is
 	// to be asked in OpenAI's form.
 	native   func(s *Server, t *probe.Target, a *probe.Ask) *request
@@ -26,6 +26,7 @@ type dialect struct {
 	// refusals are further words with which the engine refuses an optional
 	// parameter, without naming it as it is spelt in the request.
 	refusals []string
+	spelt    bool // chats tell the bytes of a token's name, see reader.spelt
 }
 
 // body is a request in the making.
@@ -101,7 +102,7 @@ var openai = dialect{
 	features: func(flags.Version) probe.Features {
 		return probe.Features{Chat: true, Completions: true, Logprobs: true, Top: 5, Health: true, Metrics: true, Tools: true, Schema: true, Seed: true}
 	},
-	refine:  func(*body, *probe.Ask, flags.Version) {},
+	refine:  func(*body, *probe.Target, *probe.Ask, flags.Version) {},
 	health:  "/health",
 	metrics: "/metrics",
 }
@@ -120,8 +121,8 @@ func chatBody(t *probe.Target, a *probe.Ask) object {
 
 // generation adds what chats and completions share.
 func (b *body) generation(a *probe.Ask) {
-	if a.Max > 0 {
-		b.set("max_tokens", a.Max)
+	if a.Max > 0 || a.Echo { // servers refuse 0
+		b.set("max_tokens", max(1, a.Max))
 	}
 	switch a.Sampling {
 	case probe.Greedy:
@@ -147,10 +148,11 @@ func (b *body) generation(a *probe.Ask) {
 
 // likeliest is how many alternatives are asked for: no more than the server tells.
 func likeliest(t *probe.Target, a *probe.Ask) int {
+	n := max(0, a.Top)
 	if t.Has.Top > 0 {
-		return min(a.Top, t.Has.Top)
+		n = min(n, t.Has.Top)
 	}
-	return a.Top
+	return n
 }
 
 // chatRequest is a chat in OpenAI's form.
@@ -172,7 +174,7 @@ func chatRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v flags.V
 	if a.Thinking != nil {
 		b.option("chat_template_kwargs", object{{"enable_thinking", *a.Thinking}, {"thinking", *a.Thinking}})
 	}
-	d.refine(&b, a, v)
+	d.refine(&b, t, a, v)
 	return &request{path: "/v1/chat/completions", body: b}
 }
 
@@ -196,7 +198,7 @@ func completionRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v f
 		b.option("logprobs", likeliest(t, a))
 	}
 	b.schema(a)
-	d.refine(&b, a, v)
+	d.refine(&b, t, a, v)
 	return &request{path: "/v1/completions", body: b}
 }
 

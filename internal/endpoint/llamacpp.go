@@ -15,7 +15,7 @@ var llamacpp = dialect{
 			NoCache: true, IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Schema: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, _ flags.Version) {
+	refine: func(b *body, _ *probe.Target, a *probe.Ask, _ flags.Version) {
 		if a.NoCache {
 			b.option("cache_prompt", false)
 		}

@@ -5,7 +5,9 @@ import (
 	"shakedown/internal/probe"
 )
 
-// trtllm is trtllm-serve. Its requests refuse fields that they do not have.
+// trtllm is trtllm-serve, read in its source (serve/openai_protocol.py, 2026): it
+// refuses every field that it does not have. An echo repeats the prompt's text and
+// tells no logprobs of it, and completions have no salt for the cache.
 var trtllm = dialect{
 	engine: "trtllm",
 	features: func(flags.Version) probe.Features {
@@ -14,16 +16,21 @@ var trtllm = dialect{
 			Health: true, Tools: true, Schema: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, _ flags.Version) {
+	refine: func(b *body, _ *probe.Target, a *probe.Ask, _ flags.Version) {
 		if a.IgnoreEOS {
 			b.option("ignore_eos", true)
 		}
+		if len(a.Tools) > 0 {
+			b.option("tool_choice", "auto") // "none" by default, unlike OpenAI's
+		}
 	},
 	health:  "/health",
-	metrics: "/prometheus/metrics",
+	metrics: "/prometheus/metrics", // /metrics is a list of its own
 }
 
-// lmdeploy is `lmdeploy serve api_server`.
+// lmdeploy is `lmdeploy serve api_server`, read in its source (serve/openai, 2026).
+// Logprobs are told of chats only, when the engine was started with a
+// logprobs_mode, and n is always 1.
 var lmdeploy = dialect{
 	engine: "lmdeploy",
 	features: func(flags.Version) probe.Features {
@@ -32,9 +39,12 @@ var lmdeploy = dialect{
 			Health: true, Metrics: true, Tools: true, Schema: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, _ flags.Version) {
+	refine: func(b *body, _ *probe.Target, a *probe.Ask, _ flags.Version) {
 		if a.IgnoreEOS {
 			b.option("ignore_eos", true)
+		}
+		if a.Thinking != nil { // its name before chat_template_kwargs
+			b.option("enable_thinking", *a.Thinking)
 		}
 	},
 	tokenize: func(_ *probe.Target, a *probe.Ask) *request {
@@ -49,6 +59,7 @@ var lmdeploy = dialect{
 	},
 	health:  "/health",
 	metrics: "/metrics",
+	spelt:   true,
 }
 
 // ollama tells little of what it computes.
@@ -57,5 +68,5 @@ var ollama = dialect{
 	features: func(flags.Version) probe.Features {
 		return probe.Features{Chat: true, Completions: true, Logprobs: true, Top: 20, Tools: true, Schema: true, Seed: true}
 	},
-	refine: func(*body, *probe.Ask, flags.Version) {},
+	refine: func(*body, *probe.Target, *probe.Ask, flags.Version) {},
 }

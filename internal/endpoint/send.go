@@ -29,7 +29,7 @@ func (s *Server) Send(ctx context.Context, t *probe.Target, ask probe.Ask) (prob
 		a.Failure, a.Error = probe.Unsupported, why
 		return a, probe.Exchange{Label: ask.Label, Failure: a.Failure, Error: why}
 	}
-	return s.post(ctx, d, req, &ask)
+	return s.post(ctx, d, t, req, &ask)
 }
 
 // request puts an ask into the engine's words; nil when it has none for it, and
@@ -69,9 +69,9 @@ func (s *Server) request(d *dialect, t *probe.Target, a *probe.Ask) (*request, s
 func newAnswer() probe.Answer { return probe.Answer{PromptCount: -1, AnswerCount: -1, Cached: -1} }
 
 // post sends a request to the model and reads the answer.
-func (s *Server) post(ctx context.Context, d *dialect, req *request, ask *probe.Ask) (probe.Answer, probe.Exchange) {
+func (s *Server) post(ctx context.Context, d *dialect, t *probe.Target, req *request, ask *probe.Ask) (probe.Answer, probe.Exchange) {
 	a := newAnswer()
-	r := &reader{ask: ask, answer: &a, echoed: req.body.echoed}
+	r := &reader{ask: ask, answer: &a, echoed: req.body.echoed, top: likeliest(t, ask), spelt: d.spelt}
 	c := &call{s: s, method: http.MethodPost, path: req.path, body: req.body.object, timeout: s.timeout}
 	var broken *apiError
 	notJSON := ""

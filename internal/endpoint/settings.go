@@ -149,7 +149,7 @@ func vllmInfo(ctx context.Context, v *visit) {
 				v.t.Sources["Started"] = "/metrics " + s.name
 			}
 		case "vllm:cache_config_info":
-			if config == nil {
+			if config == nil && v.t.Pool == 0 { // one line per engine; the first stands for all
 				v.vllmCache(s.labels)
 			}
 		}
@@ -180,10 +180,9 @@ func (v *visit) vllmConfig(config map[string]map[string]json.RawMessage, path st
 	cache, scheduler, model := config["cache_config"], config["scheduler_config"], config["model_config"]
 	v.told("Page", &t.Page, cache["block_size"], path+" cache_config.block_size")
 	v.told("Pool", &t.Pool, cache["kv_cache_size_tokens"], path+" cache_config.kv_cache_size_tokens")
-	blocks := 0
-	v.told("Pool", &blocks, cache["num_gpu_blocks"], path+" cache_config.num_gpu_blocks")
-	if t.Pool == 0 && blocks > 0 {
-		t.Pool = blocks * max(t.Page, 1)
+	if t.Pool == 0 {
+		v.told("Pool", &t.Pool, cache["num_gpu_blocks"], path+" cache_config.num_gpu_blocks x block_size")
+		t.Pool *= max(t.Page, 1)
 	}
 	v.told("Chunk", &t.Chunk, scheduler["max_num_batched_tokens"], path+" scheduler_config.max_num_batched_tokens")
 	v.told("Running", &t.Running, scheduler["max_num_seqs"], path+" scheduler_config.max_num_seqs")
@@ -209,10 +208,12 @@ func (v *visit) vllmCache(labels map[string]string) {
 		}
 		return json.RawMessage(labels[name])
 	}
-	blocks := 0
 	v.told("Page", &v.t.Page, number("block_size"), path+" vllm:cache_config_info block_size")
-	v.told("Pool", &blocks, number("num_gpu_blocks"), path+" vllm:cache_config_info num_gpu_blocks")
-	v.t.Pool = blocks * max(v.t.Page, 1)
+	v.told("Pool", &v.t.Pool, number("kv_cache_size_tokens"), path+" vllm:cache_config_info kv_cache_size_tokens")
+	if v.t.Pool == 0 {
+		v.told("Pool", &v.t.Pool, number("num_gpu_blocks"), path+" vllm:cache_config_info num_gpu_blocks x block_size")
+		v.t.Pool *= max(v.t.Page, 1)
+	}
 }
 
 // llamacppInfo reads /props, the settings in effect.

@@ -19,8 +19,8 @@ var sglang = dialect{
 			NoCache: true, IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Schema: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, _ flags.Version) {
-		if a.NoCache {
+	refine: func(b *body, _ *probe.Target, a *probe.Ask, v flags.Version) {
+		if a.NoCache && since(v, "0.5.3") {
 			b.option("cache_salt", b.salt())
 		}
 		if a.IgnoreEOS {
@@ -75,7 +75,7 @@ func sglangNative(s *Server, t *probe.Target, a *probe.Ask) *request {
 	b.set("sampling_params", params.object)
 	b.optional = params.optional
 	b.set("return_logprob", true)
-	b.option("top_logprobs_num", max(0, likeliest(t, a)))
+	b.option("top_logprobs_num", likeliest(t, a))
 	b.option("return_text_in_logprobs", true)
 	if a.Echo || a.NoCache {
 		// The engine leaves the prefix cache out for a request that asks for the

@@ -15,12 +15,12 @@ var shakedown = dialect{
 			IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, _ flags.Version) {
+	refine: func(b *body, t *probe.Target, a *probe.Ask, _ flags.Version) {
 		b.byID(a)
 		switch {
-		case !a.Echo:
+		case !a.Echo || a.Kind != probe.Completion:
 		case a.Tokens != nil:
-			b.option("prompt_logprobs", max(0, a.Top))
+			b.option("prompt_logprobs", likeliest(t, a))
 		default: // the ids of the prompt are not known, and prompt_logprobs tells no order
 			b.option("echo", true)
 			b.echoed = true

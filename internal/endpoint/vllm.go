@@ -16,13 +16,13 @@ var vllm = dialect{
 			Echo: true, NoCache: since(v, "0.9.0"), IgnoreEOS: true, Health: true, Metrics: true, Tools: true, Schema: true, Seed: true,
 		}
 	},
-	refine: func(b *body, a *probe.Ask, v flags.Version) {
+	refine: func(b *body, t *probe.Target, a *probe.Ask, v flags.Version) {
 		if since(v, "0.8.0") {
 			b.byID(a)
 		}
 		if a.Echo {
 			// The engine leaves the prefix cache out when it is asked for these.
-			b.option("prompt_logprobs", max(0, a.Top))
+			b.option("prompt_logprobs", likeliest(t, a))
 		}
 		if a.NoCache && since(v, "0.9.0") {
 			b.option("cache_salt", b.salt()) // blocks of another salt are never shared
