@@ -14,6 +14,9 @@ const environmentHelp = `Variables that shakedown reads:
   TERM            dumb: no colour
   COLUMNS         width of the text report when it is not known otherwise
 
+  SHAKEDOWN_API_KEY  the key that probe sends, and that serve asks clients for;
+                     probe takes another variable with --api-key-env
+
 plan looks up what is installed, when the flags do not say it:
 
   VIRTUAL_ENV, CONDA_PREFIX     the active Python environment
@@ -32,7 +35,7 @@ const outputHelp = `The report goes to standard output, everything else to stand
               was cut.
   --markdown  ready to paste into a bug report; cleaned of secrets
   --html      one self-contained file; cleaned of secrets
-  --junit     for CI: one test case per launch
+  --junit     for CI: one test case per launch, or per probe
 
 Only one of them can have standard output; --html and --junit write a file, or
 standard output when the name is "-".`

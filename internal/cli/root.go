@@ -11,9 +11,9 @@ import (
 
 const rootLong = `shakedown brings LLM inference servers up and says why when they are wrong: SGLang,
 vLLM, llama.cpp, TensorRT-LLM, LMDeploy. plan and inspect judge a launch before it is
-run, explain reads what a server left behind, and eval, trace and serve run a
-checkpoint exactly, on the CPU. It opens no network connection but the one that serve
-listens on.`
+run, explain reads what a server left behind, probe asks a running one whether it is
+right, and eval, trace and serve run a checkpoint exactly, on the CPU. It opens no
+network connection but those of probe, and the one that serve listens on.`
 
 // newRootCmd builds the whole command tree for one run.
 func newRootCmd(w *World) *cobra.Command {
@@ -38,6 +38,7 @@ func newRootCmd(w *World) *cobra.Command {
 		newDiffCmd(w, runDiff),
 		newInspectCmd(w, runInspect),
 		newPlanCmd(w, runPlan),
+		newProbeCmd(w, runProbe),
 		newRedactCmd(w, runRedact),
 		newEvalCmd(w, runEval),
 		newTraceCmd(w, runTrace),

@@ -150,7 +150,7 @@ func (o *serveOptions) config(ctx context.Context, src *load.Source, num numeric
 	return &serve.Config{
 		Model: model, Tokenizer: tok, Templates: templates, Name: name, Defaults: defaults, EOS: endTokens(src),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(o.world.Stderr, nil)), Now: time.Now,
-		APIKey: o.world.Env("SHAKEDOWN_API_KEY"), Reasoning: !o.plain, Tools: !o.plain,
+		APIKey: o.world.Env(keyVariable), Reasoning: !o.plain, Tools: !o.plain,
 		Info: map[string]any{
 			"version": version, "model": name, "model_type": src.Spec.Type, "numerics": model.Num,
 			"context": limits.Context, "max_running": limits.Running, "max_queued": limits.Queued, "cache_tokens": limits.Tokens,

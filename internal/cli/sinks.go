@@ -14,7 +14,7 @@ import (
 	"shakedown/internal/report"
 )
 
-// sinks are the outputs of one run of explain. It is a finding.Handler that
+// sinks are the outputs of one run. It is a finding.Handler that
 // passes every message to each of them.
 type sinks struct {
 	all []finding.Handler
@@ -22,7 +22,7 @@ type sinks struct {
 	// on standard error, JSON as an error message. The others are documents and
 	// must hold the error.
 	framed finding.Handler
-	begun  bool // a launch came
+	begun  bool // a launch or an endpoint came
 	// renew makes another framed output: text is laid out when it is closed.
 	renew func() finding.Handler
 }
@@ -92,7 +92,8 @@ func (s *sinks) addFile(name string, format func(io.Writer) finding.Handler) err
 
 // Handle passes m on.
 func (s *sinks) Handle(m finding.Message) error {
-	if _, ok := m.(*finding.LaunchMsg); ok {
+	switch m.(type) {
+	case *finding.LaunchMsg, *finding.EndpointMsg:
 		s.begun = true
 	}
 	for _, h := range s.all {

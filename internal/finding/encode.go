@@ -102,6 +102,7 @@ var kinds = map[string]func() Message{
 	"probe":       func() Message { return new(ProbeMsg) },
 	"exchange":    func() Message { return new(ExchangeMsg) },
 	"conclusion":  func() Message { return new(ConclusionMsg) },
+	"baseline":    func() Message { return new(BaselineMsg) },
 	"error":       func() Message { return new(ErrorMsg) },
 	"end":         func() Message { return new(EndMsg) },
 }

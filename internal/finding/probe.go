@@ -70,6 +70,24 @@ type ConclusionMsg struct {
 	Next    []Remedy `json:"next"`   // the experiments that would decide
 }
 
+// BaselineMsg says what differs from an earlier run against the same server.
+type BaselineMsg struct {
+	Message string    `json:"message"` // "baseline"
+	File    string    `json:"file"`
+	Verdict string    `json:"verdict"` // of the earlier run; empty: it had none
+	Equal   int       `json:"equal"`   // verdicts, facts, settings and greedy answers that are the same
+	Changes []Changed `json:"changes"` // most telling first
+}
+
+// Changed is one thing that differs. An empty value means that a run did not have it.
+type Changed struct {
+	Kind string `json:"kind"` // probe | server | answer | setting | fact
+	Name string `json:"name"`
+	Then string `json:"then"`
+	Now  string `json:"now"`
+}
+
+func (*BaselineMsg) message()   {}
 func (*EndpointMsg) message()   {}
 func (*ProbeMsg) message()      {}
 func (*ExchangeMsg) message()   {}

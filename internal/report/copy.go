@@ -109,6 +109,15 @@ func (c copier) byName(m finding.Message) {
 		if m.Status == http200 { // an error is the server's word, not the model's
 			m.Answer = c.redact.Value("text", m.Answer)
 		}
+	case *finding.BaselineMsg:
+		for i := range m.Changes {
+			ch := &m.Changes[i]
+			name := ch.Name
+			if ch.Kind == "answer" {
+				name = "text"
+			}
+			ch.Then, ch.Now = c.redact.Value(name, ch.Then), c.redact.Value(name, ch.Now)
+		}
 	case *finding.ConclusionMsg:
 		for i := range m.Next {
 			c.remedy(&m.Next[i])

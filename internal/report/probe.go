@@ -19,6 +19,7 @@ type probing struct {
 	probes     []finding.ProbeMsg
 	exchanges  map[int]finding.ExchangeMsg
 	findings   []finding.FindingMsg
+	baseline   *finding.BaselineMsg
 	conclusion *finding.ConclusionMsg // nil: the run was cut before it
 	errors     []finding.ErrorMsg
 	ended      bool
@@ -52,6 +53,8 @@ func (g *probing) take(m finding.Message) finding.Message {
 		}
 	case *finding.FindingMsg:
 		g.findings = bounded(g.findings, *m, maxOfKind)
+	case *finding.BaselineMsg:
+		g.baseline = m
 	case *finding.ConclusionMsg:
 		g.conclusion = m
 	case *finding.ErrorMsg:
@@ -81,7 +84,14 @@ type probeView struct {
 	Open    []probeRow
 	Passed  []probeRow
 	Unknown []string      // what could not be read from the server
+	Since   *sinceView    // nil: there is nothing to compare with
 	Read    []exchangeRow // requests that belong to no probe: what the server tells of itself
+}
+
+// sinceView is what changed since an earlier run.
+type sinceView struct {
+	Title   string // "then.json, which was proven right: 12 things are the same"
+	Changes []string
 }
 
 // probeRow is one probe as it is shown.
@@ -135,6 +145,7 @@ func (g *probing) view() view {
 		}
 	}
 	v.Probe.Read = g.unclaimed()
+	v.Probe.Since = g.since()
 	for _, f := range g.head.Facts {
 		v.Facts = append(v.Facts, fact{f.Key, strings.TrimSpace(f.Value + " " + f.Unit), f.File})
 	}
@@ -174,6 +185,36 @@ func (g *probing) addCauses(v *view) {
 		next = []finding.FindingMsg{{Remedies: c.Next}}
 	}
 	v.Actions = actions(roots, append(next, latent...))
+}
+
+// since puts the comparison with an earlier run into words.
+func (g *probing) since() *sinceView {
+	b := g.baseline
+	if b == nil {
+		return nil
+	}
+	then := "had no verdict"
+	if b.Verdict != "" {
+		then = "was " + b.Verdict
+	}
+	if b.Verdict == "can't tell" {
+		then = "could not tell"
+	}
+	s := &sinceView{Title: fmt.Sprintf("%s, which %s: %s", b.File, then, plural(b.Equal, "thing is the same", "things are the same"))}
+	if len(b.Changes) == 0 {
+		s.Title += ", and nothing differs"
+	}
+	for _, c := range b.Changes {
+		s.Changes = append(s.Changes, fmt.Sprintf("%s %s: %s -> %s", c.Kind, c.Name, orNone(c.Then), orNone(c.Now)))
+	}
+	return s
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
 }
 
 // headline is the verdict with the counts behind it.

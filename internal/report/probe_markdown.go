@@ -60,6 +60,13 @@ func (m *probeMarkdown) report(v view) {
 		}
 	}
 	m.doc.line()
+	if s := v.Probe.Since; s != nil {
+		m.doc.para("**Since** " + mdText(s.Title))
+		for _, c := range s.Changes {
+			m.doc.line("- ", mdText(c))
+		}
+		m.doc.line()
+	}
 	m.doc.causes(v)
 	m.doc.actions(v)
 	for _, r := range v.Probe.Failed {

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -65,6 +66,10 @@ func wrongServer() []finding.Message {
 			Title: "The decode kernel reads the KV cache wrongly", Why: "Prefill is right and decode is not, from the first full page on: what one kernel writes the other does not read.",
 			Basis: "prefilled and decoded distributions part behind a page of 64 tokens", Evidence: []finding.Evidence{{Kind: "request", Line: 3, Text: `", 4, 5 5 5 5 5"`}, {Kind: "endpoint", File: "/get_server_info", Text: "kv_cache_dtype: fp8_e4m3"}}},
 		&finding.FindingMsg{Rank: 2, ID: "PROBE-KERNEL", Cause: "numerics-garbage", Severity: finding.Error, Confidence: finding.Possible, Role: "cause", Title: "The attention kernel of the decode is wrong on this GPU"},
+		&finding.BaselineMsg{File: "monday.json", Verdict: "proven right", Equal: 31, Changes: []finding.Changed{
+			{Kind: "probe", Name: "decode", Then: "pass", Now: "fail"}, {Kind: "setting", Name: "kv_cache_dtype", Then: "auto", Now: "fp8_e4m3"},
+			{Kind: "answer", Name: "to the same greedy request", Then: `", 4, 5, 6"`, Now: `", 4, 5 5 5"`},
+		}},
 		&finding.ConclusionMsg{Verdict: "wrong", Text: "Short texts are right, and decoding goes wrong behind a page of the KV cache.", Passed: 1, Failed: 1, Open: 2,
 			Sent: finding.Traffic{Requests: 38, PromptTokens: 9120, AnswerTokens: 1480, Together: 8, Seconds: 41}, Causes: []string{"kv-cache-dtype", "numerics-garbage"},
 			Next: []finding.Remedy{
@@ -111,6 +116,19 @@ func TestProbeReports(t *testing.T) {
 	}
 	golden(t, "probe-wrong.full.txt", render(t, NewProbeText, Options{Full: true}, wrongServer()))
 	golden(t, "probe-wrong.full.md", render(t, NewProbeMarkdown, Options{Full: true}, wrongServer()))
+}
+
+// TestRehearsal: what would be sent, request by request.
+func TestRehearsal(t *testing.T) {
+	planned := exchange(2, "decode", "decode of 64 tokens", `{"prompt":"`+strings.Repeat("a long prompt ", 60)+`","max_tokens":64}`, "")
+	planned.Status, planned.Failure = 0, "not sent"
+	golden(t, "probe-rehearsal.txt", render(t, NewRehearsalText, Options{}, []finding.Message{
+		open(), probedEndpoint(), &finding.SettingMsg{Name: "kv_cache_dtype", Effective: "auto"},
+		&finding.ExchangeMsg{N: 1, Probe: "identify", Method: "GET", Path: "/v1/models", Status: 200, Answer: "{}"}, planned, &finding.EndMsg{},
+	}))
+	if out := render(t, NewRehearsalText, Options{}, unreachableServer()); out != "" {
+		t.Errorf("a server that is not there: %q", out)
+	}
 }
 
 // TestProbeTextIsLive: what will be sent is written before anything is, and each
@@ -211,7 +229,9 @@ func FuzzHostileAnswers(f *testing.F) {
 		if len(s) > 1000 {
 			return
 		}
-		for ext, format := range probeFormats {
+		all := maps.Clone(probeFormats)
+		all["rehearsal"] = NewRehearsalText
+		for ext, format := range all {
 			out := render(t, format, Options{Full: true}, poisonRun(s))
 			for _, r := range out {
 				if r < 0x20 && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {

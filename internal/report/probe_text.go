@@ -15,6 +15,8 @@ const (
 	// bodyLines is how much of a request or an answer a full report shows; HTML and
 	// JSON have all of it.
 	bodyLines = 8
+	// fewChanges is how many changes since an earlier run a short report lists.
+	fewChanges = 12
 )
 
 // probeText is the report on a living server for a terminal.
@@ -28,8 +30,13 @@ type probeText struct {
 // terminal to w. It writes as the run goes on: what will be sent before anything
 // is, each probe when it is judged, the conclusion on Close.
 func NewProbeText(w io.Writer, opt Options) finding.Handler {
+	t := newProbeText(w, opt)
+	return &t
+}
+
+func newProbeText(w io.Writer, opt Options) probeText {
 	layout := text{digest: newDigest(opt), p: newPage(w, opt), quoted: map[evidence]bool{}}
-	return &probeText{text: layout, run: newProbing(opt)}
+	return probeText{text: layout, run: newProbing(opt)}
 }
 
 // Handle writes what a message says, when it is time for it.
@@ -170,6 +177,7 @@ func (t *probeText) conclude(v view) {
 	if v.Probe.Text != "" {
 		t.p.row("", v.Probe.Text, "", plainStyle)
 	}
+	t.since(v.Probe.Since)
 	t.causes(v)
 	t.suspects("LATENT", v.Latent)
 	t.suspects("REMARK", v.Remarks)
@@ -177,4 +185,18 @@ func (t *probeText) conclude(v view) {
 	if !t.opt.Full {
 		t.p.line(t.p.style.Dim("--full: every request and answer, bounds, settings"))
 	}
+}
+
+// since writes what changed since an earlier run.
+func (t *probeText) since(s *sinceView) {
+	if s == nil {
+		return
+	}
+	t.p.section("SINCE")
+	t.p.row("", s.Title, "", plainStyle)
+	n := t.few(fewChanges)
+	for _, c := range firstOf(s.Changes, n) {
+		t.p.row("", c, "", t.p.style.Warn)
+	}
+	t.more(n, len(s.Changes), "changes")
 }

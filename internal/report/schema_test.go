@@ -91,7 +91,7 @@ func TestSchemaIsComplete(t *testing.T) {
 		"tensor": finding.TensorMsg{}, "value_stats": finding.ValueStats{},
 		"eval": finding.EvalMsg{}, "trace": finding.TraceMsg{}, "trace-layer": finding.TraceLayerMsg{}, "place": finding.Place{}, "op_stat": finding.OpStat{},
 		"endpoint": finding.EndpointMsg{}, "traffic": finding.Traffic{}, "probe": finding.ProbeMsg{}, "exchange": finding.ExchangeMsg{},
-		"conclusion": finding.ConclusionMsg{},
+		"conclusion": finding.ConclusionMsg{}, "baseline": finding.BaselineMsg{}, "changed": finding.Changed{},
 	} {
 		var inGo, inSchema []string
 		for f := range fields(reflect.TypeOf(v)) {
