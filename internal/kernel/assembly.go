@@ -22,7 +22,8 @@ type vectors struct {
 	f32DecodeAsm  func(dst *float32, src *byte, n int)
 	fp8HalfAsm    func(dst *uint16, src *byte, n int) int
 	halfScaledAsm func(dst *float32, src *uint16, n int, scale float32)
-	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int)
+	fp8DotAsm     func(acc *lanes, codes *byte, stride int, x, scales *float32, run, runs int) int
+	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int) // if there is no fp8DotAsm
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
 	addRowsAsm    func(dst, rows *float32, stride int, factors *float32, count, n int)
@@ -136,18 +137,46 @@ func (v *vectors) halfScaled(dst []float32, src []uint16, scale float32) {
 	v.halfScaledAsm(&dst[0], &src[0], len(dst), scale)
 }
 
-func (v *vectors) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int, next []byte, nextStride int) {
+func (v *vectors) fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
+	n := len(x)
+	if n == 0 {
+		return true
+	}
+	_, _, _ = acc[3], codes[3*stride+n-1], scales[4*ceilDiv(n, run)-1]
+	if v.fp8DotAsm == nil {
+		return v.fp8DotByHalves(s, acc, codes, stride, x, scales, run)
+	}
 	// The assembly takes whole runs; what is left is a run of its own.
-	runs := len(x) / run
+	runs, bad := n/run, 0
 	if runs > 0 {
-		_, _, _ = acc[3], w[3*stride+runs*run-1], scales[4*runs-1]
-		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], run, runs, &next[0], nextStride)
+		bad = v.fp8DotAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], run, runs)
 	}
-	if rest := len(x) - runs*run; rest > 0 {
-		w, x, scales = w[runs*run:], x[runs*run:], scales[4*runs:]
-		_, _, _ = acc[3], w[3*stride+rest-1], scales[3]
-		v.halfDotAsm(&acc[0], &w[0], stride*2, &x[0], &scales[0], rest, 1, &next[0], nextStride)
+	if rest := n - runs*run; rest > 0 {
+		bad |= v.fp8DotAsm(&acc[0], &codes[runs*run], stride, &x[runs*run], &scales[4*runs], rest, 1)
 	}
+	return bad == 0
+}
+
+// fp8DotByHalves is fp8Dot in two steps.
+func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
+	n := len(x)
+	for r := range 4 {
+		if !v.fp8Half(s.half[r*halfSegment:][:n], codes[r*stride:]) {
+			return false
+		}
+	}
+	next := codes // what is read next: the four rows below
+	if 4*stride < len(codes) {
+		next = codes[4*stride:]
+	}
+	runs := n / run
+	if runs > 0 {
+		v.halfDotAsm(&acc[0], &s.half[0], halfSegment*2, &x[0], &scales[0], run, runs, &next[0], stride)
+	}
+	if rest := n - runs*run; rest > 0 {
+		v.halfDotAsm(&acc[0], &s.half[runs*run], halfSegment*2, &x[runs*run], &scales[4*runs], rest, 1, &next[0], stride)
+	}
+	return true
 }
 
 func (v *vectors) nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32) {

@@ -119,7 +119,11 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 	decoded("halfScaled", func(a arithmetic, dst []float32) { a.halfScaled(dst, halves, scale) })
 	run := 16 * (1 + r.IntN(8))
 	scales := floats(r, 4*ceilDiv(n, run))
-	compare("halfDot", 4, func(a arithmetic, acc []lanes) { a.halfDot(acc, halves, stride, x[:n], scales, run, half, stride) })
+	compare("fp8Dot", 4, func(a arithmetic, acc []lanes) {
+		if !a.fp8Dot(new(scratch), acc, half, stride, x[:n], scales, run) {
+			clear(acc)
+		}
+	})
 	table := [16]float32(floats(r, 16))
 	for _, group := range []int{16, 32, 48, n, 8} {
 		if n%group != 0 {
@@ -193,6 +197,20 @@ func checkCode(t *testing.T, a arithmetic, codes []byte, at int) {
 	want := numfmt.E4M3FN.Decode(codes[at])
 	if ok != (want == want) {
 		t.Fatalf("code %#02x at %d: ok = %v", codes[at], at, ok)
+	}
+	rows, ones := make([]byte, 4*len(codes)), make([]float32, len(codes))
+	row := int(codes[at]) % 4
+	copy(rows[row*len(codes):], codes)
+	for i := range ones {
+		ones[i] = 1
+	}
+	acc := make([]lanes, 4)
+	scales := []float32{toHalf, toHalf, toHalf, toHalf}
+	if dotOK := a.fp8Dot(new(scratch), acc, rows, len(codes), ones, scales, len(codes)); dotOK != ok {
+		t.Fatalf("code %#02x at %d: product ok = %v", codes[at], at, dotOK)
+	}
+	if ok && acc[row][at%16] != want {
+		t.Fatalf("product of code %#02x at %d = %v, want %v", codes[at], at, acc[row][at%16], want)
 	}
 	if ok {
 		a.halfScaled(values, half, toHalf)

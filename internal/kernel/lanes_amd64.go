@@ -62,10 +62,10 @@ func fp8HalfAVX512(dst *uint16, src *byte, n int) (ret int)
 //go:noescape
 func halfScaledAVX512(dst *float32, src *uint16, n int, scale float32)
 
-// halfDot4x1AVX512 is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.
+// fp8Dot4x1AVX512 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: runs times, run columns (a multiple of 16) with the next four scales, one for each row. The result is not 0, and the lanes worthless, if a code is NaN.
 //
 //go:noescape
-func halfDot4x1AVX512(acc *lanes, w *uint16, stride int, x *float32, scales *float32, run int, runs int, next *byte, nextStride int)
+func fp8Dot4x1AVX512(acc *lanes, codes *byte, stride int, x *float32, scales *float32, run int, runs int) (ret int)
 
 // nibblesAVX512 decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.
 //
@@ -137,10 +137,10 @@ func fp8HalfAVX2(dst *uint16, src *byte, n int) (ret int)
 //go:noescape
 func halfScaledAVX2(dst *float32, src *uint16, n int, scale float32)
 
-// halfDot4x1AVX2 is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.
+// fp8Dot4x1AVX2 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: runs times, run columns (a multiple of 16) with the next four scales, one for each row. The result is not 0, and the lanes worthless, if a code is NaN.
 //
 //go:noescape
-func halfDot4x1AVX2(acc *lanes, w *uint16, stride int, x *float32, scales *float32, run int, runs int, next *byte, nextStride int)
+func fp8Dot4x1AVX2(acc *lanes, codes *byte, stride int, x *float32, scales *float32, run int, runs int) (ret int)
 
 // nibblesAVX2 decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.
 //

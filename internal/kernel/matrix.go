@@ -288,32 +288,19 @@ func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	for c := 0; c < whole; c += halfSegment {
 		n := min(halfSegment, whole-c)
 		for r := range 4 {
-			if !arith.fp8Half(s.half[r*halfSegment:][:n], w.codes[(row+r)*w.cols+c:]) {
-				return false
-			}
 			list := s.list[r:]
 			for i, scale := range w.halves[(row+r)/w.scales.Rows*w.gridCols+c/w.scales.Cols:][:ceilDiv(n, run)] {
 				list[4*i] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], run, following(w.codes, w.cols, row, c+n), w.cols)
+		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], run) {
+			return false
+		}
 	}
 	if whole < w.cols {
 		dotTail(acc, s, w, row, whole, w.cols, x)
 	}
 	return true
-}
-
-// following is what a product of four rows of bytes reads next: the same rows from
-// col on, or the four below.
-func following(codes []byte, cols, row, col int) []byte {
-	if col+15 >= cols { // what is left is no vector
-		row, col = row+4, 0
-	}
-	if at := row*cols + col; at < len(codes) {
-		return codes[at:]
-	}
-	return codes
 }
 
 // Global is the scale of a whole NVFP4 tensor, and how the file spells it.
@@ -465,9 +452,6 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 		n := min(halfSegment, w.cols-c)
 		for r := range 4 {
 			at := (row+r)*w.cols + c
-			if !arith.fp8Half(s.half[r*halfSegment:][:n], w.codes[at:]) {
-				return false
-			}
 			for i, code := range w.scales[at/numfmt.MXGroup:][:n/numfmt.MXGroup] {
 				scale, ok := halfScale(numfmt.E8M0(code))
 				if !ok {
@@ -476,7 +460,9 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 				s.list[4*i+r] = scale
 			}
 		}
-		arith.halfDot(acc, s.half[:], halfSegment, x[c:c+n], s.list[:], numfmt.MXGroup, following(w.codes, w.cols, row, c+n), w.cols)
+		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], numfmt.MXGroup) {
+			return false
+		}
 	}
 	return true
 }

@@ -96,14 +96,17 @@ func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
 	}
 }
 
-func (s scalar) halfDot(acc []lanes, w []uint16, stride int, x, scales []float32, run int, _ []byte, _ int) {
-	var row [16]float32
+func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
 	for r := range 4 {
-		for c := 0; c < len(x); c += len(row) {
-			s.halfScaled(row[:], w[r*stride+c:], scales[c/run*4+r])
-			acc[r].add(row[:], x[c:])
+		for c, code := range codes[r*stride:][:len(x)] {
+			if code&0x7f == 0x7f {
+				return false
+			}
+			w := numfmt.F16(uint16(code)&0x80<<8|uint16(code)&0x7f<<7) * scales[c/run*4+r]
+			acc[r][c&15] += float32(w * x[c])
 		}
 	}
+	return true
 }
 
 func (scalar) nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32) {

@@ -5,9 +5,8 @@ import "fmt"
 // amd64 writes every function twice, for AVX-512 (Z registers, 16 lanes) and for
 // AVX2 (Y registers, 8 lanes, so that 16 lanes take two).
 func amd64(u *unit) {
-	u.word("halfKeep", 0xbfffbfff)  // a 16-bit word without bit 14
-	u.word("byteOnes", 0x01010101)  // one in every byte
-	u.word("byteSigns", 0x80808080) // the highest bit of every byte
+	u.word("halfKeep", 0xbfffbfff) // a 16-bit word without bit 14
+	u.word("byteOnes", 0x01010101) // one in every byte
 	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
 		v.dot4x1(u)
 		v.dot4x4(u)
@@ -29,7 +28,7 @@ func amd64(u *unit) {
 		v.copyF32(u)
 		v.fp8Half(u)
 		v.halfScaled(u)
-		v.halfDot(u)
+		v.fp8Dot(u)
 		v.nibbles(u)
 		v.addScaled(u)
 	}
@@ -52,6 +51,14 @@ type vec struct {
 
 // parts is how many registers 16 lanes take.
 func (v vec) parts() int { return 16 / v.width }
+
+// half is the letter of registers of half the size.
+func (v vec) half() string {
+	if v.width == 16 {
+		return "Y"
+	}
+	return "X"
+}
 
 func (v vec) r(i int) string { return fmt.Sprintf("%s%d", v.reg, i) }
 
@@ -266,13 +273,14 @@ func (v vec) dot16(u *unit, kind, doc string, widen func(f *function, from, to s
 		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
 	}
 	f.p("XORQ AX, AX")
+	f.p("SHLQ $2, DX")
 	f.p("SHLQ $1, CX")
 	loop := f.label()
 	for part := range n {
 		f.p("VMOVUPS %d(BX)(AX*2), %s", v.bytes()*part, v.r(4*n+part))
 	}
 	for r, row := range rows {
-		f.p("PREFETCHT0 %d(%s)(AX*1)", ahead, row)
+		f.p("PREFETCHT1 (%s)(DX*1)", row)
 		for part := range n {
 			t := v.r(5*n + (r*n+part)%4)
 			widen(f, fmt.Sprintf("%d(%s)(AX*1)", v.bytes()/2*part, row), t)
@@ -281,6 +289,7 @@ func (v vec) dot16(u *unit, kind, doc string, widen func(f *function, from, to s
 		}
 	}
 	f.p("ADDQ $32, AX")
+	f.p("ADDQ $32, DX")
 	f.p("CMPQ AX, CX")
 	f.p("JLT %s", loop)
 	for i := range 4 * n {
@@ -315,7 +324,7 @@ func (v vec) copyF32(u *unit) {
 	f.p("XORQ AX, AX")
 	f.p("SHLQ $2, CX")
 	loop := f.label()
-	f.p("PREFETCHT0 %d(SI)(AX*1)", ahead)
+	f.p("PREFETCHT1 %d(SI)(AX*1)", ahead)
 	for part := range v.parts() {
 		f.p("VMOVUPS %d(SI)(AX*1), %s", v.bytes()*part, v.r(part))
 		f.p("VMOVUPS %s, %d(DI)(AX*1)", v.r(part), v.bytes()*part)
@@ -424,80 +433,117 @@ func (v vec) halfScaled(u *unit) {
 	v.end(f)
 }
 
-// halfDot is the second half of a product with FP8 weights.
-func (v vec) halfDot(u *unit) {
-	f := u.function("halfDot4x1"+v.name, "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.",
-		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int", "next *byte", "nextStride int")
+// fp8Dot is fp8Half and what follows in one, without storing binary16.
+func (v vec) fp8Dot(u *unit) {
+	f := u.function("fp8Dot4x1"+v.name, "is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: runs times, run columns (a multiple of 16) with the next four scales, one for each row. The result is not 0, and the lanes worthless, if a code is NaN.",
+		"acc *lanes", "codes *byte", "stride int", "x *float32", "scales *float32", "run int", "runs int")
 	f.p("MOVQ %s, DI", f.arg("acc"))
-	rows := rows4(f, "w", "stride")
-
+	rows := rows4(f, "codes", "stride")
 	f.p("MOVQ %s, BX", f.arg("x"))
 	f.p("MOVQ %s, R11", f.arg("scales"))
-	f.p("MOVQ %s, R13", f.arg("run"))
 	f.p("MOVQ %s, R12", f.arg("runs"))
-	f.p("SHLQ $1, R13")
 	n := v.parts()
 	for i := range 4 * n {
 		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
 	}
 	f.p("XORQ AX, AX")
-	f.p("MOVQ %s, DI", f.arg("next"))
-	f.p("MOVQ %s, DX", f.arg("nextStride"))
+	f.p("SHLQ $2, DX") // what is read next: the four rows below
+	// Names of registers, which AVX2 has fewer of.
+	keep, ones, seen, bytes, flipped, scale, x, tmp := 8, 9, 10, 11, 12, 4, 16, 13
+	or := "VPTERNLOGD $0xf6, Z12, Z11, Z10" // seen |= bytes ^ flipped
+	move, xor := "VMOVDQU8", "VPXORD"
+	if v.width == 8 {
+		keep, ones, seen, bytes, flipped, scale, x, tmp = 8, 9, 10, 11, 12, 13, 14, 15
+		move, xor = "VMOVDQU", "VPXOR"
+	}
+	f.p("VPBROADCASTD halfKeep<>(SB), %s%d", v.half(), keep)
+	f.p("VPBROADCASTD byteOnes<>(SB), %s", v.r(ones))
+	f.p("%s %s, %s, %s", xor, v.r(seen), v.r(seen), v.r(seen))
 	outer := f.label()
-	f.p("LEAQ (AX)(R13*1), CX")
-	scale := func(r int) string { return v.r(4*n + r) }
+	f.p("MOVQ %s, CX", f.arg("run"))
+	f.p("ADDQ AX, CX")
 	if v.width == 16 {
 		for r := range 4 {
-			f.p("VBROADCASTSS %d(R11), %s", 4*r, scale(r))
+			f.p("VBROADCASTSS %d(R11), %s", 4*r, v.r(scale+r))
 		}
 	}
-	inner := f.label()
-	x := func(part int) string { return v.r(20 + part) }
-	if v.width == 8 {
-		x = func(part int) string { return v.r(8 + part) }
-	}
-	for part := range n {
-		f.p("VMOVUPS %d(BX)(AX*2), %s", v.bytes()*part, x(part))
-	}
-	for r, row := range rows {
-		s := scale(r)
-		if v.width == 8 {
-			s = v.r(10 + r%2)
-			f.p("VBROADCASTSS %d(R11), %s", 4*r, s)
-		}
-		for part := range n {
-			t := v.r(24 + r)
-			if v.width == 8 {
-				t = v.r(12 + (r*n+part)%4)
+	// columns does some columns, of which there are at most as many as bytes in a
+	// register.
+	columns := func(some int) {
+		for part := range some / v.width {
+			if v.width == 16 {
+				f.p("VMOVUPS %d(BX)(AX*4), %s", v.bytes()*part, v.r(x+part))
 			}
-			f.p("VCVTPH2PS %d(%s)(AX*1), %s", v.bytes()/2*part, row, t)
-			f.p("VMULPS %s, %s, %s", s, t, t)
-			f.p("VMULPS %s, %s, %s", x(part), t, t)
-			f.p("VADDPS %s, %s, %s", t, v.r(r*n+part), v.r(r*n+part))
 		}
+		for r, row := range rows {
+			f.p("PREFETCHT1 (%s)(DX*1)", row)
+			// Adding one flips the sign bit of a byte just where all bits below are set.
+			switch {
+			case v.width == 8:
+				reg := "Y"
+				if some == 16 {
+					reg = "X"
+				}
+				f.p("%s (%s)(AX*1), %s%d", move, row, reg, bytes)
+				f.p("VPADDB %s%d, %s%d, %s%d", reg, ones, reg, bytes, reg, flipped)
+				f.p("VPXOR %s%d, %s%d, %s%d", reg, bytes, reg, flipped, reg, flipped)
+				f.p("VPOR %s, %s, %s", v.r(flipped), v.r(seen), v.r(seen))
+				f.p("VBROADCASTSS %d(R11), %s", 4*r, v.r(scale))
+			case some == 16:
+				f.p("VMOVDQU (%s)(AX*1), X%d", row, bytes)
+				f.p("VPADDB X%d, X%d, X%d", ones, bytes, flipped)
+				f.p("%s", or)
+			default:
+				f.p("%s (%s)(AX*1), %s", move, row, v.r(bytes))
+				f.p("VPADDB %s, %s, %s", v.r(ones), v.r(bytes), v.r(flipped))
+				f.p("%s", or)
+			}
+			for part := range some / v.width {
+				t, s, in := tmp, scale, v.r(x)
+				if v.width == 16 {
+					t, s, in = tmp+part%3, scale+r, v.r(x+part)
+				} else {
+					f.p("VMOVUPS %d(BX)(AX*4), %s", v.bytes()*part, in)
+				}
+				h := fmt.Sprintf("%s%d", v.half(), t)
+				f.p("VPMOVSXBW %d(%s)(AX*1), %s", v.width*part, row, h)
+				f.p("VPSLLW $7, %s, %s", h, h)
+				f.p("VPAND %s%d, %s, %s", v.half(), keep, h, h)
+				f.p("VCVTPH2PS %s, %s", h, v.r(t))
+				f.p("VMULPS %s, %s, %s", v.r(s), v.r(t), v.r(t))
+				f.p("VMULPS %s, %s, %s", in, v.r(t), v.r(t))
+				acc := v.r(r*n + part%n)
+				f.p("VADDPS %s, %s, %s", v.r(t), acc, acc)
+			}
+		}
+		f.p("ADDQ $%d, AX", some)
+		f.p("ADDQ $%d, DX", some)
 	}
-	// One line of what comes next: a row after the other, and a line further after
-	// the fourth.
-	f.p("PREFETCHT0 (DI)")
-	f.p("ADDQ DX, DI")
-	f.p("ADDQ $32, AX")
-	same := f.reserve()
-	f.p("TESTQ $0x60, AX")
-	f.p("JNZ %s", same)
-	for range 4 {
-		f.p("SUBQ DX, DI")
-	}
-	f.p("ADDQ $64, DI")
-	f.place(same)
+	wide, narrow, end := f.reserve(), f.reserve(), f.reserve()
+	f.place(wide)
+	f.p("LEAQ %d(AX), R13", v.bytes())
+	f.p("CMPQ R13, CX")
+	f.p("JGT %s", narrow)
+	columns(v.bytes())
+	f.p("JMP %s", wide)
+	f.place(narrow)
 	f.p("CMPQ AX, CX")
-	f.p("JLT %s", inner)
+	f.p("JGE %s", end)
+	columns(16)
+	f.p("JMP %s", narrow)
+	f.place(end)
 	f.p("ADDQ $16, R11")
 	f.p("DECQ R12")
 	f.p("JNZ %s", outer)
-	f.p("MOVQ %s, DI", f.arg("acc"))
 	for i := range 4 * n {
 		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
 	}
+	if v.width == 16 {
+		f.p("VEXTRACTI64X4 $1, Z10, Y11")
+		f.p("VPOR Y11, Y10, Y10")
+	}
+	f.p("VPMOVMSKB Y10, AX")
+	f.p("MOVQ AX, %s", f.ret())
 	v.end(f)
 }
 
@@ -525,7 +571,7 @@ func (v vec) nibbles(u *unit) {
 	four := f.label() // groups of 16, four at a time
 	f.p("CMPQ CX, $4")
 	f.p("JLT %s", single)
-	f.p("PREFETCHT0 %d(SI)", segment/2)
+	f.p("PREFETCHT1 %d(SI)", segment/2)
 	for i := range 4 {
 		f.p("VBROADCASTSS %d(BX), %s", 4*i, v.r(3))
 		v.nibbles16(f, i)
@@ -545,7 +591,7 @@ func (v vec) nibbles(u *unit) {
 	inner := f.label()
 	f.p("CMPQ R8, $2")
 	f.p("JLT %s", generic)
-	f.p("PREFETCHT0 %d(SI)", segment/2)
+	f.p("PREFETCHT1 %d(SI)", segment/2)
 	v.nibbles16(f, 0)
 	v.nibbles16(f, 1)
 	f.p("ADDQ $16, SI")
