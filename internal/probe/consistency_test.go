@@ -42,17 +42,19 @@ func TestFaults(t *testing.T) {
 		faulty func(circumstance) bool
 		fail   map[string]Sign // probes that must fail
 		detail string
+		level  Level
 	}{
-		{"decode", func(c circumstance) bool { return c.decoded > 0 }, map[string]Sign{"decode": SignDecode}, "from the first token on"},
-		{"decode behind a page", func(c circumstance) bool { return c.decoded >= 64 }, map[string]Sign{"decode": SignDecodeLater}, "from token 65 on"},
-		{"prefix", func(c circumstance) bool { return c.cached }, map[string]Sign{"prefix": SignPrefix}, ""},
-		{"batch", func(c circumstance) bool { return c.batch > 2 }, map[string]Sign{"batch": SignBatch, "cancel": SignCancelled}, ""},
-		{"cancel", func(c circumstance) bool { return c.left }, map[string]Sign{"cancel": SignCancelled}, ""},
+		{"decode", func(c circumstance) bool { return c.decoded > 0 }, map[string]Sign{"decode": SignDecode}, "from the first token on", Default},
+		{"decode behind a page", func(c circumstance) bool { return c.decoded >= 64 }, map[string]Sign{"decode": SignDecodeLater}, "from token 65 on", Default},
+		{"prefix", func(c circumstance) bool { return c.cached }, map[string]Sign{"prefix": SignPrefix}, "", Default},
+		{"eviction", func(c circumstance) bool { return c.cached && c.full }, map[string]Sign{"evict": SignPrefix}, "", Thorough},
+		{"batch", func(c circumstance) bool { return c.batch > 2 }, map[string]Sign{"batch": SignBatch, "cancel": SignCancelled}, "", Default},
+		{"cancel", func(c circumstance) bool { return c.left }, map[string]Sign{"cancel": SignCancelled}, "", Default},
 	} {
 		for name, has := range variants() {
 			f := newFake()
 			f.has, f.faulty = has, tc.faulty
-			got := f.all(t, Default, consistencyProbes)
+			got := f.all(t, tc.level, consistencyProbes)
 			if name == "bare" && tc.name == "prefix" { // nothing can be kept from the cache, and everything looks wrong
 				if v := got["repeat"]; v.Outcome != Fail || v.Signs[0] != SignPrefix {
 					t.Errorf("%s, %s: %+v", tc.name, name, v)

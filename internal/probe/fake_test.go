@@ -23,14 +23,19 @@ type fake struct {
 	random  *rand.Rand
 	seen    map[string]bool // prompts in the cache
 	vocab   int
+	tokens  int // seen
 	context int
 }
+
+// fakePool is the tokens of its KV cache.
+const fakePool = 4000
 
 // circumstance is how a token is computed.
 type circumstance struct {
 	decoded  int  // tokens decoded before it
 	position int  // tokens before it
 	cached   bool // the prompt came from the cache
+	full     bool // more tokens were seen than the cache holds
 	batch    int  // requests that run
 	left     bool // one of them leaves
 	call     int  // number of the request
@@ -126,6 +131,7 @@ func (f *fake) send(calls *int, asks []Ask) []Asked {
 		}
 		f.seen[text] = f.seen[text] || !a.NoCache
 		r.PromptCount = len(prompt)
+		f.tokens += len(prompt)
 		if a.Echo {
 			for i, w := range prompt {
 				id := 0
@@ -141,7 +147,7 @@ func (f *fake) send(calls *int, asks []Ask) []Asked {
 		}
 		c := Choice{Told: a.Top >= 0, Finish: "length"}
 		for n := range a.Max {
-			t := f.token(&a, f.logits(text, circumstance{decoded: n, position: len(prompt) + n, cached: cached, batch: len(asks), left: left, call: *calls}), -1)
+			t := f.token(&a, f.logits(text, circumstance{decoded: n, position: len(prompt) + n, cached: cached, full: f.tokens > fakePool, batch: len(asks), left: left, call: *calls}), -1)
 			text += t.Text
 			c.Text += t.Text
 			if a.Top >= 0 {
@@ -165,7 +171,7 @@ func newFake() *fake {
 // all runs probes as prober does, and gives their verdicts by id.
 func (f *fake) all(t *testing.T, level Level, list []Probe) map[string]Verdict {
 	t.Helper()
-	target := &Target{Engine: "fake", Has: f.has, Context: f.context}
+	target := &Target{Engine: "fake", Has: f.has, Context: f.context, Pool: fakePool}
 	got := map[string]Verdict{}
 	calls := 0
 	s := State{Target: target, Level: level, Earlier: map[string][][]Asked{}}
