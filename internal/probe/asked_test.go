@@ -60,7 +60,7 @@ func (k talk) run(id string) (Verdict, *State) {
 	k.t.Helper()
 	earlier := map[string][][]Asked{}
 	number := 0
-	for _, p := range slices.Concat(signatureProbes, knownProbes, endProbes) {
+	for _, p := range slices.Concat(signatureProbes, knownProbes, limitProbes, endProbes) {
 		s := &State{Target: k.target, Level: k.level, Earlier: earlier}
 		var sent Cost
 		for {
@@ -74,7 +74,11 @@ func (k talk) run(id string) (Verdict, *State) {
 				got := k.reply(a)
 				got.Exchange = number
 				round = append(round, Asked{a, got})
-				sent.Add(Cost{Requests: 1, PromptTokens: a.size() / 3, AnswerTokens: a.Max * max(1, a.N), Together: len(asks)})
+				tokens := got.PromptCount
+				if tokens < 0 || a.Kind != Completion && a.Kind != Chat {
+					tokens = a.size() / 4
+				}
+				sent.Add(Cost{Requests: 1, PromptTokens: tokens, AnswerTokens: a.Max * max(1, a.N), Together: len(asks)})
 			}
 			s.Rounds = append(s.Rounds, round)
 			if len(s.Rounds) > 400 {

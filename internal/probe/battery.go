@@ -14,6 +14,7 @@ var battery = slices.Concat(
 	consistencyProbes,
 	oracleProbes,
 	againstProbes,
+	limitProbes,
 	endProbes,
 )
 
