@@ -20,6 +20,8 @@ const (
 	agree = 0.25
 	// differ is a distance at one position that no rounding makes.
 	differ = 0.5
+	// lone is the same where there is no other position to compare.
+	lone = 0.75
 	// aboveNoise is how many times the server's own noise a distance must be.
 	aboveNoise = 4
 	// leastSpread is the spread below which nothing can be seen: every text of the
@@ -49,7 +51,10 @@ var consistencyProbes = []Probe{
 		Most: func(l Level) Cost {
 			n := decodeLength(l)
 			cuts := decodeCuts(l, n)
-			c := Cost{Requests: 2 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
+			c := Cost{Requests: 1 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
+			if l > Quick {
+				c.Requests++ // the passage as tokens
+			}
 			for _, k := range cuts {
 				c.PromptTokens += 2 * k // a token may come back as two when it is sent as text
 			}
@@ -313,7 +318,7 @@ func decodeLength(l Level) int {
 // behind pages and the batch sizes of graphs.
 func decodeCuts(l Level, n int) []int {
 	if l == Quick {
-		return []int{2, 16}
+		return []int{16}
 	}
 	var cuts []int
 	for _, k := range []int{1, 2, 16, 64, 65, 128, 256, 512, 1024} {
@@ -487,7 +492,7 @@ func decodeJudge(s *State) Verdict {
 	}
 	n, from := beyond(far, scale, s.Floor.Greatest), partsFrom(far, at, scale, s.Floor.Greatest)
 	switch {
-	case n >= 2 && n*5 >= len(far) || n == len(far) || n >= 4 && from > 0 || median(far) > max(agree*scale, aboveNoise*s.Floor.Greatest):
+	case disagree(far, n, from, scale, s.Floor.Greatest):
 		v.Outcome, v.Signs = Fail, []Sign{SignDecode}
 		v.Text = fmt.Sprintf("decode and prefill of the same tokens disagree at %d of %d positions, up to %.2f apart", n, len(far), most)
 		v.Detail = "from the first token on"
@@ -500,13 +505,22 @@ func decodeJudge(s *State) Verdict {
 			request(done[0].Answer, told(worst.decoded), fmt.Sprintf("decoded: what may stand at token %d", worst.at+1)),
 			{Kind: "request", Line: worst.exchange, Text: told(worst.prefill), Note: "prefill: the same position"},
 		}
-	case n > 0:
+	case n > 0 || len(far) < 3 && most > agree*scale:
 		v.Outcome = CantTell
 		v.Text = fmt.Sprintf("decode and prefill agree at %d of %d positions (median %.4f), and part by up to %.2f at token %d: too little to say wrong; what would tell: --thorough", len(far)-n, len(far), median(far), most, worst.at+1)
 	default:
 		v.Text = fmt.Sprintf("decode and prefill agree at %d positions up to token %d: %.4f apart at most", len(far), at[len(at)-1]+1, most)
 	}
 	return v
+}
+
+// disagree says whether distances are those of two different computations: n are
+// beyond rounding, for good from position from on.
+func disagree(far []float64, n, from int, scale, noise float64) bool {
+	if len(far) < 3 { // too few for a middle
+		return slices.Min(far) > max(lone*scale, aboveNoise*noise)
+	}
+	return n >= 2 && n*5 >= len(far) || n >= 4 && from > 0 || median(far) > max(agree*scale, aboveNoise*noise)
 }
 
 // partsFrom is the first position from which on most distances are beyond
