@@ -50,6 +50,11 @@ type arithmetic interface {
 	// segment and segment/4 apart, the activations of tokens stride, and their
 	// scales and biases stride/4.
 	dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32, n, tokens, stride int)
+	// blockDot computes the products of rows of stored blocks, stride bytes apart,
+	// with the activations of one token: it sets the lanes of dotQ8 for each row, and
+	// those of the minimums if the format has them. It returns false, the lanes
+	// worthless, if it can't.
+	blockDot(t numfmt.GGUF, acc, low []lanes, w []byte, stride int, y []int8, yscale []float32, bias []int32, sum []float32, cols int) bool
 	// dot4xN adds to acc[4*t+r] the products of row r of w, 0 <= r < 4, with row t
 	// of x, both n long.
 	dot4xN(acc []lanes, w []float32, stride int, x []float32, xstride, n, vectors int)

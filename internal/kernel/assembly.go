@@ -36,6 +36,7 @@ type vectors struct {
 
 	unpackAsm      [16]func(codes *byte, scale, low *float32, src *byte, blocks int) // by type
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
+	blockDotAsm    [16]func(acc, low *lanes, w *byte, stride, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int) // by type
 	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
 	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0, dotQ8PlainAsm
 	// for formats without an offset.
@@ -336,4 +337,20 @@ func (v *vectors) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float3
 	last := (tokens-1)*stride + n - 1
 	_, _, _, _, _, _ = acc[4*tokens-1], codes[3*segment+n-1], scale[(3*segment+n)/4-1], y[last], yscale[last/4], bias[last/4]
 	dot(&acc[0], &codes[0], &scale[0], &y[0], &yscale[0], &bias[0], n, tokens, stride)
+}
+
+func (v *vectors) blockDot(t numfmt.GGUF, acc, low []lanes, w []byte, stride int, y []int8, yscale []float32, bias []int32, sum []float32, cols int) bool {
+	dot, rows := v.blockDotAsm[t], len(acc)
+	if dot == nil || rows == 0 || cols == 0 || cols%64 != 0 {
+		return false
+	}
+	values, size, _ := t.Block()
+	_, _, _, _ = w[(rows-1)*stride+cols/values*size-1], y[cols-1], yscale[cols/4-1], bias[cols/4-1]
+	var sums *float32
+	if minimums(t) {
+		_, _ = low[rows-1], sum[(cols/values+15)&^15-1]
+		sums = &sum[0]
+	}
+	dot(&acc[0], &low[0], &w[0], stride, rows, &y[0], &yscale[0], &bias[0], sums, cols/values)
+	return true
 }

@@ -32,6 +32,7 @@ func assembly() []arithmetic {
 		}
 		if vnni {
 			wide.dotQ8Asm, wide.dotQ8WideAsm, wide.dotQ8PlainAsm = dotQ8VNNI, dotQ8VNNI, dotQ8PlainVNNI
+			wide.blockDotAsm[numfmt.GGUFQ4_0], wide.blockDotAsm[numfmt.GGUFQ4_1], wide.blockDotAsm[numfmt.GGUFQ8_0] = q4_0DotVNNI, q4_1DotVNNI, q8_0DotVNNI
 		}
 		sets = append(sets, wide)
 	}

@@ -199,6 +199,9 @@ func MultiplyGGML(p *Pool, products ...Product) {
 	share(p, integer, func(s *scratch, i, task int) {
 		q := integer[i]
 		r0, r1, t0, t1 := q.block(task)
+		if t1-t0 == 1 && q.Matrix.blockGGML(s, q.Matrix.weights.(blocks), quantised[i], q.Dst, r0, r1, t0) {
+			return
+		}
 		for r := r0; r < r1; r += 4 {
 			q.Matrix.mulGGML(s, q.Matrix.weights.(blocks), quantised[i], q.Dst, r, min(r+4, r1), t0, t1)
 		}
@@ -214,6 +217,30 @@ func quantizeOnce(p *Pool, t numfmt.GGUF, q Product, earlier []Product, quantise
 		}
 	}
 	return quantize(p, t, q.X, q.Matrix.cols, q.N)
+}
+
+// blockGGML computes the rows [r0, r1), at most rowBlock, of the product of token t
+// from the stored blocks; false if it can't.
+func (m *Matrix) blockGGML(s *scratch, w blocks, q *q8, dst []float32, r0, r1, t int) bool {
+	acc, low := s.acc[:r1-r0], s.acc[rowBlock:][:r1-r0]
+	at := t * q.width
+	var sum []float32
+	if q.sum != nil {
+		sum = q.sum[t*q.sumWidth():]
+	}
+	if !arith.blockDot(w.t, acc, low, w.data[(m.first+r0)*w.stride:], w.stride, q.codes[at:], q.scale[at/4:], q.bias[at/4:], sum, m.cols) {
+		return false
+	}
+	dst = dst[t*m.rows+r0:][:r1-r0]
+	arith.sums(dst, acc)
+	if q.sum != nil {
+		lowSums := s.sums[:r1-r0]
+		arith.sums(lowSums, low)
+		for r, v := range lowSums {
+			dst[r] += v
+		}
+	}
+	return true
 }
 
 // mulGGML computes up to four rows [r0, r1) of the products [t0, t1).

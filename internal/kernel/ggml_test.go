@@ -170,3 +170,41 @@ func checkBlocks(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.Ran
 		}
 	}
 }
+
+// TestStoredBlocks: products of one token with stored blocks have the bits of the
+// scalar code for rows of any length, the last of which ends where memory does, and
+// for any stored bytes.
+func TestStoredBlocks(t *testing.T) {
+	defer func(a arithmetic) { arith = a }(arith)
+	for _, kind := range []numfmt.GGUF{numfmt.GGUFQ8_0, numfmt.GGUFQ4_0, numfmt.GGUFQ4_1} {
+		r := rand.New(rand.NewPCG(21, uint64(kind)))
+		_, size, _ := kind.Block()
+		for cols := 32; cols <= 1600; cols += 32 {
+			rows := 1 + r.IntN(18)
+			stored := bytesOf(r, rows*cols/32*size)
+			if cols%3 > 0 { // scales of ordinary size
+				for at := 0; at < len(stored); at += size {
+					stored[at+1] = stored[at+1]&0x83 | 0x24
+					if kind == numfmt.GGUFQ4_1 {
+						stored[at+3] = stored[at+3]&0x83 | 0x24
+					}
+				}
+			}
+			m := must(Dense(kind, stored[:len(stored):len(stored)], rows, cols))
+			x := tame(r, cols)
+			if cols%5 == 0 {
+				x = wild(r, cols)
+			}
+			want := make([]float32, rows)
+			for i, a := range implementations {
+				arith = a
+				got := make([]float32, rows)
+				m.MulMatGGML(nil, got, x, 1)
+				if i == 0 {
+					want = got
+				}
+				wantSame(t, kind.String()+" "+a.name(), got, want)
+			}
+		}
+	}
+}

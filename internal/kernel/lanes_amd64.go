@@ -296,3 +296,18 @@ func dotQ8SignedAVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *f
 //
 //go:noescape
 func quantize32AVX2(codes *int8, exact *float32, x *float32, blocks int)
+
+// q4_1DotVNNI multiplies rows of q4_1 blocks, an even number of them, stride bytes apart, with activations, and sets the lanes of each.
+//
+//go:noescape
+func q4_1DotVNNI(acc *lanes, low *lanes, w *byte, stride int, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int)
+
+// q4_0DotVNNI multiplies rows of q4_0 blocks, an even number of them, stride bytes apart, with activations, and sets the lanes of each.
+//
+//go:noescape
+func q4_0DotVNNI(acc *lanes, low *lanes, w *byte, stride int, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int)
+
+// q8_0DotVNNI multiplies rows of q8_0 blocks, an even number of them, stride bytes apart, with activations, and sets the lanes of each.
+//
+//go:noescape
+func q8_0DotVNNI(acc *lanes, low *lanes, w *byte, stride int, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int)

@@ -119,6 +119,10 @@ func (scalar) nibbles(dst []float32, codes []byte, table *[16]float32, scales []
 	}
 }
 
+func (scalar) blockDot(numfmt.GGUF, []lanes, []lanes, []byte, int, []int8, []float32, []int32, []float32, int) bool {
+	return false
+}
+
 func (scalar) addScaled(dst, x []float32, f float32) {
 	x = x[:len(dst)]
 	for i, v := range x {

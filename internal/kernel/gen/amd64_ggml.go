@@ -38,6 +38,7 @@ func ggml(u *unit) {
 	dotQ8AVX2(u, "dotQ8AVX2", "codes below 64", false)
 	dotQ8AVX2(u, "dotQ8SignedAVX2", "any codes, less 128, and bias is not read", true)
 	quantize32(u)
+	blockDots(u)
 }
 
 func repeat(n int, v uint32) []uint32 {
