@@ -393,13 +393,9 @@ func tokenOf(logits []float32, id, top int) token {
 	if top < 0 {
 		return t
 	}
-	t.logprob, t.rank = eval.Logprob(logits, id), 1
-	for _, v := range logits {
-		if v > logits[id] {
-			t.rank++
-		}
-	}
-	for _, r := range eval.Top(logits, top) {
+	logprob, likelier, best := eval.Rank(logits, id, top)
+	t.logprob, t.rank = logprob, likelier+1
+	for _, r := range best {
 		t.top = append(t.top, ranked{r.ID, r.Logprob})
 	}
 	return t

@@ -203,8 +203,21 @@ func Logprob(logits []float32, id int) float32 {
 // Top lists the n likeliest ids, likeliest first, the lower id among equals. NaN
 // comes before everything, as it does in the argmax of PyTorch: logits that are
 // all NaN give token 0.
-func Top(logits []float32, n int) []finding.Ranked {
+func Top(logits []float32, n int) []finding.Ranked { return top(logits, n, logSum(logits)) }
+
+// Rank is Logprob of an id, how many ids are likelier, and Top, all from one pass
+// over the vocabulary's exponentials.
+func Rank(logits []float32, id, n int) (logprob float32, likelier int, best []finding.Ranked) {
 	sum := logSum(logits)
+	for _, v := range logits {
+		if v > logits[id] {
+			likelier++
+		}
+	}
+	return float32(float64(logits[id]) - sum), likelier, top(logits, n, sum)
+}
+
+func top(logits []float32, n int, sum float64) []finding.Ranked {
 	var best []finding.Ranked
 	for _, id := range oracle.TopK(logits, n) {
 		best = append(best, finding.Ranked{ID: id, Logprob: float32(float64(logits[id]) - sum)})

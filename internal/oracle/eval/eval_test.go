@@ -87,6 +87,10 @@ func TestLogprobs(t *testing.T) {
 	if math.Abs(sum-1) > 1e-6 {
 		t.Errorf("probabilities add up to %v", sum)
 	}
+	logprob, likelier, best := eval.Rank(logits, 2, 2)
+	if logprob != eval.Logprob(logits, 2) || likelier != 2 || !slices.Equal(best, eval.Top(logits, 2)) || best[0].ID != 3 {
+		t.Errorf("rank of 2: %v, %d, %v", logprob, likelier, best)
+	}
 }
 
 // TestAllNaN: without numbers the likeliest token is 0, the symptom of "!!!!".
