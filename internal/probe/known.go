@@ -92,7 +92,7 @@ func (q *question) wants(kind Kind) string {
 }
 
 var knownProbes = []Probe{{
-	ID: "known", Title: "it knows what every trained model knows, and repeats what it reads", From: Quick, Gentle: true,
+	ID: "known", Title: "it knows what every trained model knows, and repeats what it reads", From: Quick, Gentle: true, Essential: true, Spared: true,
 	Why:    "Finite, fluent and wrong: a wrong rotary layout, wrong scales or swapped matrices raise no error. Copying needs positions and attention to be right, and hardly any size.",
 	Source: "llama.cpp and transformers reports of wrong rotary layouts; measured, see the source of the probe",
 	Most: func(l Level) Cost {
