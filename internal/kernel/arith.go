@@ -45,6 +45,10 @@ type arithmetic interface {
 	// quantize32 quantises blocks of 32 activations to Q8_0; exact gets a scale
 	// for each, not yet rounded to binary16.
 	quantize32(codes []int8, exact, x []float32)
+	// spread32 works out what else belongs to such codes: scales rounded to binary16,
+	// one for each four columns; the bias of each four, which is -offset times their
+	// sum; and, unless sum is nil, the scaled sum of each block, rounded to binary16.
+	spread32(scale []float32, bias []int32, sum []float32, codes []int8, exact []float32, offset int32)
 	// dotQ8 adds to acc[4*t+r] the products of row r of codes, 0 <= r < 4, with n
 	// activations of each token t, n a multiple of 64. Rows of codes and scale lie
 	// segment and segment/4 apart, the activations of tokens stride, and their

@@ -37,6 +37,7 @@ type vectors struct {
 	unpackAsm      [16]func(codes *byte, scale, low *float32, src *byte, blocks int) // by type
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
 	blockDotAsm    [16]func(acc, low *lanes, w *byte, stride, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int) // by type
+	spread32Asm    func(scale *float32, bias *int32, sum *float32, codes *int8, exact *float32, blocks, factor int)
 	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
 	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0, dotQ8PlainAsm
 	// for formats without an offset.
@@ -321,6 +322,21 @@ func (v *vectors) quantize32(codes []int8, exact, x []float32) {
 	}
 	_, _ = codes[32*n-1], x[32*n-1]
 	v.quantize32Asm(&codes[0], &exact[0], &x[0], n)
+}
+
+func (v *vectors) spread32(scale []float32, bias []int32, sum []float32, codes []int8, exact []float32, offset int32) {
+	n := len(exact)
+	if v.spread32Asm == nil || n == 0 {
+		v.scalar.spread32(scale, bias, sum, codes, exact, offset)
+		return
+	}
+	_, _, _ = scale[8*n-1], bias[8*n-1], codes[32*n-1]
+	var sums *float32
+	if sum != nil {
+		_ = sum[n-1]
+		sums = &sum[0]
+	}
+	v.spread32Asm(&scale[0], &bias[0], sums, &codes[0], &exact[0], n, int(-offset))
 }
 
 func (v *vectors) dotQ8(t numfmt.GGUF, acc []lanes, codes []byte, scale []float32, y []int8, yscale []float32, bias []int32, n, tokens, stride int) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"shakedown/internal/numfmt"
 )
@@ -42,63 +43,106 @@ type q8 struct {
 	codes []int8    // rows x width
 	scale []float32 // rows x width/4: the scale of each four columns
 	bias  []int32   // rows x width/4: -offset times the sum of the four codes
-	sum   []float32 // rows x width/32, padded to sumWidth: scaled sums of 32 columns
+	sum   []float32 // rows x width/32, padded to sumWidth: scaled sums of 32 columns; nil where there are no minimums
+	exact []float32 // rows x width/32: the scale of each block, not rounded
+	sums  []float32 // memory for sum
 }
 
 func (q *q8) sumWidth() int { return ceilDiv(q.width, segment) * (segment / 32) }
 
-// quantize quantises n rows of cols activations for products with weights of type
-// t.
-func quantize(p *Pool, t numfmt.GGUF, x []float32, cols, n int) *q8 {
-	width := (cols + 63) &^ 63
-	q := &q8{width: width, codes: make([]int8, n*width), scale: make([]float32, n*width/4), bias: make([]int32, n*width/4)}
-	offset := int32(offsets[t])
-	values, _, _ := t.Block()
-	if minimums(t) {
-		q.sum = make([]float32, n*q.sumWidth())
+// activations are q8 whose memory can be used again.
+var activations = sync.Pool{New: func() any { return new(q8) }}
+
+// sized is s with n values, which may be anything.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
 	}
-	p.Each(n, func(row int) {
-		codes := q.codes[row*width:][:width]
-		scale := q.scale[row*width/4:][:width/4]
-		exact := make([]float32, cols/values)
-		if values == 32 {
-			arith.quantize32(codes, exact, x[row*cols:][:cols])
-		} else {
-			for b := range exact {
-				exact[b] = quantize256(codes[b*values:], x[row*cols+b*values:][:values])
-			}
-		}
-		for b, d := range exact {
-			stored := d
-			if values == 32 {
-				stored = numfmt.RoundF16(d)
-			}
-			for i := b * values / 4; i < (b+1)*values/4; i++ {
-				scale[i] = stored
-			}
-		}
-		if q.sum != nil {
-			sums := q.sum[row*q.sumWidth():]
-			for i := range cols / 32 {
-				var sum int32
-				for _, v := range codes[32*i:][:32] {
-					sum += int32(v)
-				}
-				sums[i] = exact[32*i/values] * float32(sum)
-				if values == 32 {
-					sums[i] = numfmt.RoundF16(sums[i]) // Q8_1 stores it so
-				}
-			}
-		}
-		if offset != 0 {
-			bias := q.bias[row*width/4:][:width/4]
-			for i := range bias {
-				four := codes[4*i:][:4]
-				bias[i] = -offset * (int32(four[0]) + int32(four[1]) + int32(four[2]) + int32(four[3]))
-			}
-		}
-	})
+	return s[:n]
+}
+
+// quantize quantises n rows of cols activations for products with weights of type
+// t. What it returns goes back to activations.
+func quantize(p *Pool, t numfmt.GGUF, x []float32, cols, n int) *q8 {
+	q := activations.Get().(*q8)
+	width := (cols + 63) &^ 63
+	q.width = width
+	q.codes, q.scale, q.bias, q.exact = sized(q.codes, n*width), sized(q.scale, n*width/4), sized(q.bias, n*width/4), sized(q.exact, n*width/32)
+	q.sum = nil
+	if minimums(t) {
+		q.sums = sized(q.sums, n*q.sumWidth())
+		q.sum = q.sums
+	}
+	if n*cols < inlineWork {
+		p = nil
+	}
+	p.Each(n, func(row int) { q.row(t, row, x[row*cols:][:cols]) })
 	return q
+}
+
+// row quantises one row.
+func (q *q8) row(t numfmt.GGUF, row int, x []float32) {
+	cols, width, offset := len(x), q.width, int32(offsets[t])
+	codes, scale, bias := q.codes[row*width:][:width], q.scale[row*width/4:][:width/4], q.bias[row*width/4:][:width/4]
+	clear(codes[cols:])
+	clear(scale[cols/4:])
+	clear(bias[cols/4:])
+	var sum []float32
+	if q.sum != nil {
+		sum = q.sum[row*q.sumWidth():][:q.sumWidth()]
+		clear(sum[cols/32:])
+	}
+	values, _, _ := t.Block()
+	exact := q.exact[row*width/32:][:cols/values]
+	if values == 32 {
+		arith.quantize32(codes, exact, x)
+		arith.spread32(scale, bias, sum, codes, exact, offset)
+		return
+	}
+	for b := range exact {
+		exact[b] = quantize256(codes[b*values:], x[b*values:][:values])
+		for i := b * values / 4; i < (b+1)*values/4; i++ {
+			scale[i] = exact[b]
+		}
+	}
+	sumFours(bias[:cols/4], codes)
+	for i := range min(cols/32, len(sum)) {
+		var all int32
+		for _, four := range bias[8*i:][:8] {
+			all += four
+		}
+		sum[i] = exact[32*i/values] * float32(all)
+	}
+	for i := range bias[:cols/4] {
+		bias[i] *= -offset
+	}
+}
+
+// sumFours sums each four codes.
+func sumFours(sums []int32, codes []int8) {
+	for i := range sums {
+		four := codes[4*i:][:4]
+		sums[i] = int32(four[0]) + int32(four[1]) + int32(four[2]) + int32(four[3])
+	}
+}
+
+func (scalar) spread32(scale []float32, bias []int32, sum []float32, codes []int8, exact []float32, offset int32) {
+	for b, d := range exact {
+		stored := numfmt.RoundF16(d)
+		for i := range scale[8*b:][:8] {
+			scale[8*b+i] = stored
+		}
+		sums := bias[8*b:][:8]
+		sumFours(sums, codes[32*b:])
+		var all int32
+		for i, four := range sums {
+			all += four
+			sums[i] *= -offset
+		}
+		if sum != nil {
+			sum[b] = numfmt.RoundF16(d * float32(all)) // Q8_1 stores it so
+		}
+	}
 }
 
 // roundMagic added to a float32 below 2^22 in magnitude and taken away again
@@ -136,8 +180,9 @@ func (scalar) quantize32(codes []int8, exact, x []float32) {
 
 // quantize256 is quantize_row_q8_K_ref (ggml-quants.c): the value of the largest
 // magnitude becomes -127. Codes of a block with a NaN or infinity, and of one of
-// zeros, stay as they are: zero.
+// zeros, are zero.
 func quantize256(codes []int8, x []float32) (scale float32) {
+	clear(codes[:len(x)])
 	var amax, largest float32
 	for _, v := range x {
 		if v-v != 0 {
@@ -206,6 +251,11 @@ func MultiplyGGML(p *Pool, products ...Product) {
 			q.Matrix.mulGGML(s, q.Matrix.weights.(blocks), quantised[i], q.Dst, r, min(r+4, r1), t0, t1)
 		}
 	})
+	for i, q := range quantised {
+		if !slices.Contains(quantised[:i], q) {
+			activations.Put(q)
+		}
+	}
 }
 
 // quantizeOnce quantises the activations of q, or returns what an earlier product

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"shakedown/internal/numfmt"
@@ -164,6 +165,23 @@ func checkBlocks(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.Ran
 	a.quantize32(gotCodes, gotScale, x)
 	ref.quantize32(wantCodes, wantScale, x)
 	wantSame(t, "scales of activations", gotScale, wantScale)
+	offset := int32(8 * r.IntN(17))
+	gotBias, wantBias := make([]int32, 8*blocks), make([]int32, 8*blocks)
+	spread := func(a arithmetic, bias []int32, sums bool) []float32 {
+		all := make([]float32, 9*blocks)
+		var sum []float32
+		if sums {
+			sum = all[8*blocks:]
+		}
+		a.spread32(all, bias, sum, wantCodes, wantScale, offset)
+		return all
+	}
+	for _, sums := range []bool{false, true} {
+		wantSame(t, "spread scales and sums", spread(a, gotBias, sums), spread(ref, wantBias, sums))
+		if !slices.Equal(gotBias, wantBias) {
+			t.Fatalf("biases of %d: %d, scalar %d", wantCodes, gotBias, wantBias)
+		}
+	}
 	for i := range wantCodes {
 		if gotCodes[i] != wantCodes[i] {
 			t.Fatalf("activation %v (of %v) has code %d, scalar %d", x[i], x, gotCodes[i], wantCodes[i])

@@ -297,6 +297,11 @@ func dotQ8SignedAVX2(acc *lanes, codes *byte, scale *float32, y *int8, yscale *f
 //go:noescape
 func quantize32AVX2(codes *int8, exact *float32, x *float32, blocks int)
 
+// spread32AVX2 rounds the scales of blocks of 32 codes to binary16, one for each four, and computes the biases and, unless sum is nil, the scaled sums of the blocks.
+//
+//go:noescape
+func spread32AVX2(scale *float32, bias *int32, sum *float32, codes *int8, exact *float32, blocks int, factor int)
+
 // q4_1DotVNNI multiplies rows of q4_1 blocks, an even number of them, stride bytes apart, with activations, and sets the lanes of each.
 //
 //go:noescape

@@ -38,6 +38,7 @@ func ggml(u *unit) {
 	dotQ8AVX2(u, "dotQ8AVX2", "codes below 64", false)
 	dotQ8AVX2(u, "dotQ8SignedAVX2", "any codes, less 128, and bias is not read", true)
 	quantize32(u)
+	spread32(u)
 	blockDots(u)
 }
 
@@ -402,6 +403,50 @@ func dotQ8AVX2(u *unit, name, doc string, signed bool) {
 		f.p("VMOVUPS Y%d, %d(DI)", i, 32*i)
 	}
 	nextToken(f, token)
+}
+
+// spread32 works out what goes with quantised activations; see the scalar code.
+func spread32(u *unit) {
+	f := u.function("spread32AVX2", "rounds the scales of blocks of 32 codes to binary16, one for each four, and computes the biases and, unless sum is nil, the scaled sums of the blocks.",
+		"scale *float32", "bias *int32", "sum *float32", "codes *int8", "exact *float32", "blocks int", "factor int")
+	for _, a := range [][2]string{{"scale", "DI"}, {"bias", "R10"}, {"sum", "R9"}, {"codes", "SI"}, {"exact", "DX"}, {"blocks", "CX"}} {
+		f.p("MOVQ %s, %s", f.arg(a[0]), a[1])
+	}
+	f.p("VPBROADCASTD byteOnes<>(SB), Y15")
+	f.p("VMOVDQU wordOnes<>(SB), Y14")
+	f.p("VPBROADCASTD %s, Y13", f.arg("factor"))
+	loop, next := f.label(), f.reserve()
+	f.p("VPBROADCASTD (DX), Y0")
+	f.p("VCVTPS2PH $0, Y0, X1")
+	f.p("VCVTPH2PS X1, Y1")
+	f.p("VMOVUPS Y1, (DI)")
+	f.p("VPMADDUBSW (SI), Y15, Y2")
+	f.p("VPMADDWD Y14, Y2, Y2")
+	f.p("VPMULLD Y13, Y2, Y3")
+	f.p("VMOVDQU Y3, (R10)")
+	f.p("TESTQ R9, R9")
+	f.p("JZ %s", next)
+	f.p("VEXTRACTI128 $1, Y2, X3")
+	f.p("VPADDD X3, X2, X2")
+	f.p("VPSHUFD $0x0e, X2, X3")
+	f.p("VPADDD X3, X2, X2")
+	f.p("VPSHUFD $0x01, X2, X3")
+	f.p("VPADDD X3, X2, X2")
+	f.p("VCVTDQ2PS X2, X2")
+	f.p("VMULPS X0, X2, X2")
+	f.p("VCVTPS2PH $0, X2, X2")
+	f.p("VCVTPH2PS X2, X2")
+	f.p("VMOVSS X2, (R9)")
+	f.p("ADDQ $4, R9")
+	f.place(next)
+	f.p("ADDQ $32, DI")
+	f.p("ADDQ $32, R10")
+	f.p("ADDQ $32, SI")
+	f.p("ADDQ $4, DX")
+	f.p("DECQ CX")
+	f.p("JNZ %s", loop)
+	f.p("VZEROUPPER")
+	f.p("RET")
 }
 
 func quantize32(u *unit) {
