@@ -289,7 +289,7 @@ func (v *visit) noModels(ctx context.Context, rep *reply) error {
 		e.Reason = Denied
 		if s.key.IsZero() {
 			e.Text = fmt.Sprintf("the server asks for a key (HTTP %d)", rep.status)
-			e.Next = "Put it into a variable or a file and name that: --key-env NAME or --key-file FILE."
+			e.Next = "Put it into the variable SHAKEDOWN_API_KEY, or into another one and name that: --api-key-env NAME."
 		} else {
 			e.Text = fmt.Sprintf("the server does not accept the key (HTTP %d)", rep.status)
 			e.Next = "Check that the variable or file holds the key that the server was started with (--api-key), and nothing else."

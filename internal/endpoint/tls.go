@@ -29,7 +29,7 @@ func tlsTrouble(err error) (text, next string, is bool) {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the certificate has expired or is not valid yet: " + invalid.Error(), "Renew it, check this machine's clock, or pass --insecure if you know the server.", true
 	case errors.As(err, &unknown):
-		return "the certificate is signed by nobody that this machine trusts", "Pass the signer's certificate with --ca FILE, or --insecure if you know the server." + look, true
+		return "the certificate is signed by nobody that this machine trusts", "Pass the signer's certificate with --cacert FILE, or --insecure if you know the server." + look, true
 	case errors.As(err, &header):
 		return "the server does not speak TLS on this port", "Write http:// in place of https://, or use the port that speaks TLS.", true
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
@@ -37,7 +37,7 @@ func tlsTrouble(err error) (text, next string, is bool) {
 	case errors.As(err, &alert):
 		return "the server refuses the encrypted connection: " + alert.Error(), "It may ask for a certificate of the client, which shakedown does not have: probe it from inside, on its own port." + look, true
 	case errors.As(err, &invalid), errors.As(err, &verify):
-		return "the certificate is not accepted: " + clip(err.Error(), 300), "Pass the signer's certificate with --ca FILE, or --insecure if you know the server." + look, true
+		return "the certificate is not accepted: " + clip(err.Error(), 300), "Pass the signer's certificate with --cacert FILE, or --insecure if you know the server." + look, true
 	case strings.Contains(err.Error(), "tls: "):
 		return "the encrypted connection failed: " + clip(err.Error(), 300), "Check the port, and whether it speaks TLS 1.2 or newer." + look, true
 	}

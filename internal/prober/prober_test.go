@@ -241,3 +241,28 @@ type failing struct{ err error }
 
 func (f failing) Handle(finding.Message) error { return f.err }
 func (f failing) Close() error                 { return nil }
+
+// slowReference takes longer than the whole run may.
+type slowReference struct{ clock *clock }
+
+func (s slowReference) Judge(context.Context, *probe.Target, []probe.Text) (*probe.Reference, error) {
+	s.clock.add(time.Hour)
+	return &probe.Reference{Missing: "nothing was computed"}, nil
+}
+
+// TestReferenceTakesNoTime: what the exact engine computes is no traffic, so it
+// leaves the probes behind it their time.
+func TestReferenceTakesNoTime(t *testing.T) {
+	s := newServer()
+	o := options(s)
+	o.Reference = slowReference{s.clock}
+	_, out := run(t, o)
+	for _, m := range out {
+		if p, ok := m.(*finding.ProbeMsg); ok && strings.Contains(p.Text, "the time that was announced is over") {
+			t.Errorf("%s: %s", p.ID, p.Text)
+		}
+	}
+	if s.clock.now.Sub(time.Unix(1e9, 0)) < time.Hour {
+		t.Error("the reference was not asked")
+	}
+}

@@ -170,6 +170,7 @@ func (g *probing) addCauses(v *view) {
 	for i, f := range roots {
 		s := newSuspect(f, places{})
 		s.Number = i + 1
+		s.Basis = g.basis(s.Basis)
 		v.Suspects = append(v.Suspects, s)
 	}
 	v.Decide = decide(roots)
@@ -215,6 +216,17 @@ func orNone(s string) string {
 		return "none"
 	}
 	return s
+}
+
+// basis names the probe that a confidence stands on where it would repeat its
+// verdict.
+func (g *probing) basis(text string) string {
+	for _, m := range g.probes {
+		if m.Verdict == probeFailed && text != "" && text == m.Text {
+			return "probe " + m.ID + " failed"
+		}
+	}
+	return text
 }
 
 // headline is the verdict with the counts behind it.

@@ -89,7 +89,11 @@ func (t *probeText) probe(r probeRow) {
 	}
 	t.begun = true
 	style := map[tone]func(string) string{good: plainStyle, warn: t.p.style.Warn, bad: t.p.style.Bad}[r.Tone]
-	t.p.row(term.Pad(r.Word, 10)+"  ", r.Title, "", style)
+	id := r.ID // by which the conclusion names it
+	if r.Tone == good && !t.opt.Full {
+		id = ""
+	}
+	t.p.row(term.Pad(r.Word, 10)+"  ", r.Title, id, style)
 	const below = "   "
 	if r.Tone != good || t.opt.Full {
 		t.p.row(below, r.Text, "", plainStyle)
@@ -101,6 +105,7 @@ func (t *probeText) probe(r probeRow) {
 		for _, e := range firstOf(r.Evidence, t.few(fewAnswers)) {
 			if e.Text != "" {
 				t.p.quote(below, e.Text, e.Pos, t.few(quoteLines))
+				t.quoted[e.bare()] = true
 				e.Pos = ""
 			}
 			if e.Note != "" {
@@ -129,7 +134,7 @@ func (t *probeText) read() {
 
 // exchanges writes the requests of a probe and their answers.
 func (t *probeText) exchanges(below string, r probeRow) {
-	what := []string{"probe " + r.ID, r.Asked, r.Took}
+	what := []string{r.Asked, r.Took}
 	if r.Essential {
 		what = append(what, "nothing is proven right without it")
 	}
