@@ -60,7 +60,7 @@ func (k talk) run(id string) (Verdict, *State) {
 	k.t.Helper()
 	earlier := map[string][][]Asked{}
 	number := 0
-	for _, p := range slices.Concat(signatureProbes, knownProbes, limitProbes, endProbes) {
+	for _, p := range slices.Concat(signatureProbes, knownProbes, chatProbes, limitProbes, endProbes) {
 		s := &State{Target: k.target, Level: k.level, Earlier: earlier}
 		var sent Cost
 		for {

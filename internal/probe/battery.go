@@ -12,6 +12,7 @@ var battery = slices.Concat(
 	signatureProbes,
 	knownProbes,
 	consistencyProbes,
+	chatProbes,
 	oracleProbes,
 	againstProbes,
 	limitProbes,

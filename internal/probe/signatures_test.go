@@ -258,7 +258,7 @@ func TestAlive(t *testing.T) {
 				return health
 			case a.Kind == Metrics:
 				return metrics
-			case a.Max == 1:
+			case a.Max == 1 && a.Kind == Completion:
 				n++
 				if f := last[min(n, len(last))-1]; f != None {
 					return failure(f)
@@ -284,13 +284,13 @@ func TestAlive(t *testing.T) {
 		{"old gauge of an idle server", ends(well, counters(1, 9), None), Pass, nil},
 		{"unwell but answers", ends(status(503, ""), counters(0, 9), None), CantTell, nil},
 		{"error at the end", func(a Ask) Answer {
-			if a.Max == 1 {
+			if a.Max == 1 && a.Kind == Completion {
 				return status(500, "EngineCore encountered an issue")
 			}
 			return healthy(a)
 		}, Fail, []Sign{SignError, SignHealthLies}},
 		{"busy at the end", func(a Ask) Answer {
-			if a.Max == 1 {
+			if a.Max == 1 && a.Kind == Completion {
 				return status(429, "")
 			}
 			return healthy(a)
