@@ -20,22 +20,21 @@ import (
 // the probability of the right first word, and the mean of the likeliest tokens:
 //
 //	                                  facts, series   copying        likeliest
-//	sound: ggml, exact, bf16, f16     0.77 to 0.98    0.25 to 0.82   0.70
-//	rotary layout of halves           0.03 to 0.73    below 0.001    0.18
-//	attention scales doubled          0               0              0.52
-//	scales of blocks shuffled         0               0              0.38
-//	gate and up swapped               0               0              0.34
-//	one layer of 30 random            0               0              0.40
-//	six layers random                 0               0              0.22
-//	norms times 3                     0               0              0.62
+//	sound: ggml, exact, bf16, f16     0.77 to 0.98    0.25 to 0.82   0.75
+//	rotary layout of halves           0.03 to 0.73    below 0.001    0.20
+//	attention scales doubled          0               0              0.53
+//	scales of blocks shuffled         0               0              0.34
+//	gate and up swapped               0               0              0.31
+//	one layer of 30 random            0               0              0.42
+//	six layers random                 0               0              0.25
+//	norms times 3                     0               0              0.61
 //	all matrices random, scales kept  0               0              0.90
-//	down projections times 4          0               0              0.17
-//	attention's output zero           0               0              0.16
-//	all matrices times 1.5            0 to 0.015      0              0.15
+//	down projections times 4          0               0              0.15
+//	attention's output zero           0               0              0.14
+//	all matrices times 1.5            0               0              0.18
 //
-// (0: not among the 20 likeliest; the sum of two numbers, which the sound model
-// gets wrong with 0.07, is left out.) The server with a wrong rotary layout still
-// says "Paris" with 0.73.
+// (0: not among the 20 likeliest.) The server with a wrong rotary layout still says
+// "Paris" with 0.73.
 const (
 	// nearBy is the probability from which a right word among the likeliest counts as
 	// known. The unsound ones above stay below 0.02 in copying.
@@ -46,7 +45,7 @@ const (
 	// sure of itself. Weights drawn with a standard deviation of 0.02, as untrained
 	// models have them, give logits with one of 0.02*sqrt(hidden size), at most 2 for
 	// 8192: with 32,000 tokens the likeliest has 0.03 then. The least of the unsound
-	// ones above has 0.15.
+	// ones above has 0.14.
 	sureBy = 0.12
 	// wordsBy is the letters per token below which a vocabulary holds no words: models
 	// made for tests, or for something else than text.
@@ -76,10 +75,8 @@ var questions = []question{
 	{series, "Monday, Tuesday, Wednesday, Thursday,", "Go on with the list: Monday, Tuesday, Wednesday, Thursday,", "Friday"},
 	{series, "One, two, three, four, five, six, seven,", "Count on: one, two, three, four, five, six, seven,", "eight"},
 	{copied, "The cook put salt, then honey, then lemon into the pot. Again the cook put salt, then honey, then", "", "lemon"},
-	{series, "a b c d e f g h i j k", "", "l"},
 	{series, "hot, cold; big, small; up, down; left,", "What is the opposite of hot? Answer with one word.", "right|cold"},
 	{copied, "Basket: violin, pepper, blanket, castle, pigeon, mirror, button.\nBasket: violin, pepper, blanket, castle,", "", "pigeon"},
-	{fact, "two plus two is four, three plus three is six, one plus two is", "What is one plus two? Answer with one word.", "three"},
 }
 
 // wants are the right words of a question, as raw text and as a chat.
@@ -295,7 +292,7 @@ func knownJudge(s *State) Verdict {
 		v := Verdict{
 			Outcome: Fail, Signs: []Sign{SignNonsense},
 			Text:      fmt.Sprintf("it is sure of itself and right in nothing: 0 of %d answers, none of them near, while the likeliest tokens have %.2f in the mean", len(list), sure),
-			Threshold: fmt.Sprintf("mean of the likeliest tokens at least %.2f (untrained models stay below 0.03), no right word above %.2f anywhere; sound 135M parameters: 8 of 9 right", sureBy, nearBy),
+			Threshold: fmt.Sprintf("mean of the likeliest tokens at least %.2f (untrained models stay below 0.03), no right word above %.2f anywhere; sound 135M parameters: all right", sureBy, nearBy),
 			Evidence:  quotes(list, copied, series),
 		}
 		if foreign(list) {

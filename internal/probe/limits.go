@@ -154,11 +154,11 @@ func (s *State) room(wish int) int {
 	if n := s.Target.Trained; n > 0 {
 		wish = min(wish, n)
 	}
-	if s.Level < Thorough && s.Rate > 0 && s.Rate < 10 {
-		wish = min(wish, 600) // prefill takes its time there too
-	}
 	return wish
 }
+
+// slow says whether a long prompt would take minutes.
+func (s *State) slow() bool { return s.Level < Thorough && s.Rate > 0 && s.Rate < 5 }
 
 // lengths are the prompts of a level in tokens: what is usual, and for thorough
 // before and behind every limit.
@@ -232,7 +232,7 @@ func longNext(s *State) []Ask {
 	if n == 0 {
 		return s.needle("short: words from the beginning", s.bytesFor(s.room(shortTokens)), 0)
 	}
-	if short := s.find(0); !short.near || s.room(longTokens) < 2*short.size() {
+	if short := s.find(0); !short.near || s.slow() || s.room(longTokens) < 2*short.size() {
 		return nil
 	}
 	if s.Level == Thorough {
@@ -322,6 +322,9 @@ func longJudge(s *State) Verdict {
 		return cantTell(fmt.Sprintf("it cannot repeat words from a text of %d tokens, so that nothing is seen in a longer one", short.asked.Answer.PromptCount), "")
 	}
 	if len(s.Rounds) == 1 {
+		if s.slow() {
+			return cantTell(fmt.Sprintf("%.1f tokens a second are too slow for a long prompt", s.Rate), "the level thorough")
+		}
 		return cantTell(fmt.Sprintf("its context (%d tokens) is too small for a long prompt", s.claimed()), "")
 	}
 	var best find // the longest whose beginning was known

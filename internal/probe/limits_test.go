@@ -164,3 +164,19 @@ func TestHaystack(t *testing.T) {
 		}
 	}
 }
+
+// A server of a few tokens a second is not kept busy for minutes.
+func TestLongSlow(t *testing.T) {
+	t.Parallel()
+	s := &State{Target: all(), Rate: 1}
+	for range 5 {
+		asks := longNext(s)
+		if asks == nil {
+			break
+		}
+		s.Rounds = append(s.Rounds, []Asked{{asks[0], reader{perToken: 5}.reply(asks[0])}})
+	}
+	if v := longJudge(s); v.Outcome != CantTell || len(s.Rounds) != 1 || !strings.Contains(v.Text, "slow") {
+		t.Errorf("%d requests; %s: %s", len(s.Rounds), v.Outcome, v.Text)
+	}
+}
