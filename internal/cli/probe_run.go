@@ -47,6 +47,7 @@ func runProbe(ctx context.Context, o *probeOptions) error {
 	defer status.Clear()
 	live := &probeStatus{Handler: out, status: status}
 	in.Status = live.asking
+	status.Set("asking " + in.URL + " what it is")
 	var into finding.Handler = live
 	if then != nil {
 		into = then.Watch(into)
@@ -278,5 +279,9 @@ func (s *probeStatus) asking(title string) {
 }
 
 func (s *probeStatus) show() {
-	s.status.Set(fmt.Sprintf("%d of at most %d requests; asking: %s", s.sent, s.bound, s.title))
+	text := fmt.Sprintf("%d of at most %d requests", s.sent, s.bound)
+	if s.title != "" {
+		text += "; asking: " + s.title
+	}
+	s.status.Set(text)
 }

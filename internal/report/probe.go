@@ -233,17 +233,7 @@ func (g *probing) basis(text string) string {
 func (g *probing) headline() string {
 	c := g.conclusion
 	if c == nil {
-		c = &finding.ConclusionMsg{Verdict: "no conclusion"}
-		for _, m := range g.probes {
-			switch m.Verdict {
-			case probePassed:
-				c.Passed++
-			case probeFailed:
-				c.Failed++
-			default:
-				c.Open++
-			}
-		}
+		return g.unfinished()
 	}
 	all := c.Passed + c.Failed + c.Open
 	var counts []string
@@ -251,7 +241,7 @@ func (g *probing) headline() string {
 	case all == 0:
 	case c.Failed > 0:
 		counts = append(counts, fmt.Sprintf("%d of %s failed", c.Failed, plural(all, "probe", "probes")))
-	case c.Passed == all:
+	case c.Passed == all && all > 1:
 		counts = append(counts, "all "+plural(all, "probe", "probes")+" passed")
 	default:
 		counts = append(counts, fmt.Sprintf("%d of %s passed", c.Passed, plural(all, "probe", "probes")))
@@ -260,6 +250,20 @@ func (g *probing) headline() string {
 		counts = append(counts, fmt.Sprintf("%d can't tell", c.Open))
 	}
 	return strings.Join(nonEmpty(strings.ToUpper(c.Verdict), strings.Join(counts, ", ")), ": ")
+}
+
+// unfinished is the headline of a run that was cut.
+func (g *probing) unfinished() string {
+	counts := map[string]int{}
+	for _, m := range g.probes {
+		counts[m.Verdict]++
+	}
+	words := "NO CONCLUSION"
+	if n := len(g.probes); n > 0 {
+		passed, failed := counts[probePassed], counts[probeFailed]
+		words += fmt.Sprintf(": %d passed, %d failed, %d can't tell so far", passed, failed, n-passed-failed)
+	}
+	return words
 }
 
 func (g *probing) engine() string {

@@ -261,3 +261,11 @@ func TestProbeJUnit(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestProbeUnfinished: what was judged before the end is counted and is no verdict.
+func TestProbeUnfinished(t *testing.T) {
+	out := render(t, NewProbeText, Options{}, wrongServer()[:11])
+	if !strings.Contains(out, "NO CONCLUSION: 1 passed, 1 failed, 2 can't tell so far") || strings.Contains(out, "WRONG") {
+		t.Errorf("%s", out)
+	}
+}
