@@ -22,6 +22,15 @@ type reader struct {
 	// spelt: the bytes of tokens are those of the vocabulary's own spelling ("Ġthe"),
 	// not of the text.
 	spelt bool
+	piles map[int]*pile
+	told  int // tokens and alternatives that were read
+}
+
+// pile gathers the texts of one choice: put together piece by piece, a hostile
+// stream would cost the square of its length.
+type pile struct {
+	text, reasoning strings.Builder
+	arguments       []strings.Builder
 }
 
 // Bounds of what a reader keeps, beside the bytes of the answer.
@@ -29,6 +38,8 @@ const (
 	maxChoices = 64
 	maxCalls   = 64
 	maxOdd     = 8
+	// maxTold is 16,000 tokens with 20 alternatives each.
+	maxTold = 16_000 * 21
 )
 
 // strange notes something that does not fit; equal notes are told once.
@@ -54,12 +65,23 @@ func (r *reader) note(odd []string) {
 func (r *reader) choice(i int) *probe.Choice {
 	if i < 0 || i >= maxChoices {
 		r.strange("a choice has the number %d", i)
-		return &probe.Choice{}
+		return nil
 	}
 	for len(r.answer.Choices) <= i {
 		r.answer.Choices = append(r.answer.Choices, probe.Choice{})
 	}
 	return &r.answer.Choices[i]
+}
+
+// pile is where the texts of a choice are gathered.
+func (r *reader) pile(i int) *pile {
+	if r.piles == nil {
+		r.piles = map[int]*pile{}
+	}
+	if r.piles[i] == nil {
+		r.piles[i] = &pile{}
+	}
+	return r.piles[i]
 }
 
 // counts takes what the server counted.
@@ -90,14 +112,17 @@ func (r *reader) add(a *apiAnswer, part bool) {
 	for i := range a.Choices {
 		c := &a.Choices[i]
 		to := r.choice(c.Index)
+		if to == nil {
+			continue
+		}
 		if c.Text != nil {
-			to.Text += *c.Text
+			r.pile(c.Index).text.WriteString(*c.Text)
 		}
 		m := c.Message
 		if part {
 			m = c.Delta
 		}
-		r.message(to, m, part)
+		r.message(to, r.pile(c.Index), m, part)
 		if c.Finish != nil && *c.Finish != "" {
 			to.Finish = *c.Finish
 		}
@@ -119,20 +144,20 @@ func (r *reader) add(a *apiAnswer, part bool) {
 }
 
 // message takes the text of a chat.
-func (r *reader) message(to *probe.Choice, m *apiMessage, part bool) {
+func (r *reader) message(to *probe.Choice, p *pile, m *apiMessage, part bool) {
 	if m == nil {
 		return
 	}
 	for _, s := range []*string{m.Content, m.Refusal} {
 		if s != nil {
-			to.Text += *s
+			p.text.WriteString(*s)
 		}
 	}
 	switch {
 	case m.ReasoningContent != nil && *m.ReasoningContent != "":
-		to.Reasoning += *m.ReasoningContent
+		p.reasoning.WriteString(*m.ReasoningContent)
 	case m.Reasoning != nil:
-		to.Reasoning += *m.Reasoning
+		p.reasoning.WriteString(*m.Reasoning)
 	}
 	for k := range m.Calls {
 		c := &m.Calls[k]
@@ -149,11 +174,12 @@ func (r *reader) message(to *probe.Choice, m *apiMessage, part bool) {
 		}
 		for len(to.Calls) <= at {
 			to.Calls = append(to.Calls, probe.Call{})
+			p.arguments = append(p.arguments, strings.Builder{})
 		}
-		if c.Function.Name != nil {
-			to.Calls[at].Name += *c.Function.Name
+		if c.Function.Name != nil && to.Calls[at].Name == "" {
+			to.Calls[at].Name = *c.Function.Name
 		}
-		to.Calls[at].Arguments += args
+		p.arguments[at].WriteString(args)
 	}
 }
 
@@ -179,7 +205,9 @@ func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
 	for _, list := range [][]apiToken{l.Reasoning, l.Content} {
 		for i := range list {
 			to.Told = true
-			to.Tokens = append(to.Tokens, r.token(&list[i], true))
+			if r.room(1 + len(list[i].Top)) {
+				to.Tokens = append(to.Tokens, r.token(&list[i], true))
+			}
 		}
 	}
 	if len(l.Tokens) == 0 {
@@ -201,8 +229,19 @@ func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
 			t.Top = l.Top[i]
 			sortLikeliest(t.Top)
 		}
-		to.Tokens = append(to.Tokens, t)
+		if r.room(1 + len(t.Top)) {
+			to.Tokens = append(to.Tokens, t)
+		}
 	}
+}
+
+// room says whether so many tokens more are within the bound.
+func (r *reader) room(n int) bool {
+	if r.told += n; r.told > maxTold {
+		r.strange("more tokens came than anybody asked for")
+		return false
+	}
+	return true
 }
 
 // token is one token in the form of chats.
@@ -317,7 +356,12 @@ func (r *reader) promptTokens(list []promptRanking, told []int) []probe.Token {
 func (r *reader) finish() {
 	a := r.answer
 	for i := range a.Choices {
-		c := &a.Choices[i]
+		c, p := &a.Choices[i], r.pile(i)
+		c.Text += p.text.String()
+		c.Reasoning += p.reasoning.String()
+		for k := range p.arguments {
+			c.Calls[k].Arguments = p.arguments[k].String()
+		}
 		if r.echoed {
 			r.split(c)
 		}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,12 +97,16 @@ func (v *visit) object(ctx context.Context, path string) map[string]json.RawMess
 // told notes a number that the server tells, and where.
 func (v *visit) told(field string, to *int, data json.RawMessage, source string) {
 	var n float64
-	if len(data) == 0 || json.Unmarshal(data, &n) != nil || n < 1 || n > 1<<40 {
+	if len(data) == 0 || json.Unmarshal(data, &n) != nil || n < 1 || n > maxNumber {
 		return
 	}
 	*to = int(n)
 	v.t.Sources[field] = source
 }
+
+// maxNumber bounds what is believed: no pool of today has more tokens, and times
+// are in seconds.
+const maxNumber = 1 << 34
 
 // toldText is told for texts.
 func (v *visit) toldText(field string, to *string, data json.RawMessage, source string) {
@@ -132,14 +137,15 @@ func (v *visit) models(rep *reply) error {
 		} `json:"meta"`
 	}
 	var list struct {
-		Data  *[]card         `json:"data"`
-		Error json.RawMessage `json:"error"`
+		Data json.RawMessage `json:"data"`
 	}
-	_, err := readJSON(rep.body, &list)
-	if err != nil || list.Data == nil {
+	var cards []card
+	if _, err := readJSON(rep.body, &list); err != nil || !bytes.HasPrefix(list.Data, []byte("[")) {
 		return v.s.notServer(rep)
 	}
-	cards := *list.Data
+	if _, err := readJSON(list.Data, &cards); err != nil {
+		return v.s.notServer(rep)
+	}
 	if len(cards) == 0 {
 		return &Error{Reason: NoModels, URL: v.s.root, Status: rep.status, Text: "the server lists no model", Next: "It may still be loading, or be a router without a worker: look into its log, or ask again with curl " + v.s.root + "/v1/models"}
 	}

@@ -157,6 +157,9 @@ func readGenerate(r *reader, data []byte) error {
 			return fmt.Errorf("it has no meta_info")
 		}
 		c := r.choice(i)
+		if c == nil {
+			return nil
+		}
 		c.Text = g.Text
 		r.generatedEnd(c, g.Meta.Finish)
 		c.Tokens = tokensOf(g.Meta.Output, g.Meta.OutputTop)

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -91,8 +90,6 @@ func (c *call) send(parent context.Context) *reply {
 		return r.fail(probe.NotJSON, fmt.Sprintf("the answer is compressed (%.40s), which was not asked for", e), nil)
 	}
 	w := &watched{r: resp.Body, idle: c.s.idle, cancel: cancel, left: maxAnswer, r0: r, begin: begin, now: c.s.now, keep: keepAnswer + keySlack}
-	w.start()
-	defer w.stop()
 	isStream := strings.HasPrefix(strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type"))), "text/event-stream")
 	if c.chunk != nil && resp.StatusCode == http.StatusOK && isStream {
 		r.stream = true
@@ -101,7 +98,6 @@ func (c *call) send(parent context.Context) *reply {
 		r.body, err = io.ReadAll(w)
 		r.body = c.s.key.hide(r.body)
 	}
-	w.stop()
 	r.kept, r.cut = keep(c.s.key.hide(w.kept), w.total)
 	if err != nil && !r.left {
 		return r.broken(ctx, parent, err, c.s.key)
@@ -222,21 +218,17 @@ type watched struct {
 	now    func() time.Time
 	kept   []byte
 	keep   int
-	once   sync.Once
-	timer  *time.Timer
 }
-
-func (w *watched) start() { w.timer = time.AfterFunc(w.idle, func() { w.cancel(errIdle) }) }
-
-func (w *watched) stop() { w.once.Do(func() { w.timer.Stop() }) }
 
 func (w *watched) Read(p []byte) (int, error) {
 	if w.left <= 0 {
 		return 0, errLarge
 	}
+	// Only the server's time counts, not what is done with its answer.
+	timer := time.AfterFunc(w.idle, func() { w.cancel(errIdle) })
 	n, err := w.r.Read(p[:min(int64(len(p)), w.left)])
+	timer.Stop()
 	if n > 0 {
-		w.timer.Reset(w.idle)
 		if w.total == 0 {
 			w.r0.first = w.now().Sub(w.begin)
 		}
