@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,6 +113,10 @@ func TestProbeTiny(t *testing.T) {
 	_, since, _ := probed(t.Context(), secretKey, url, "--quick", "--baseline", saved)
 	if !strings.Contains(since, "SINCE    run.json, which ") || strings.Contains(since, "probe decode:") {
 		t.Errorf("a second run against the first:\n%s", since)
+	}
+	stale, other, _ := probed(t.Context(), secretKey, url, "--quick", "--gentle", "--budget", "4 requests", "--expect", "model=another")
+	if stale != exitProblem || !strings.Contains(other, "another") || !strings.Contains(other, "SENDING  quick level, gentle, at most: 4 requests;") {
+		t.Errorf("not the server that was expected: exit code %d\n%s", stale, other)
 	}
 	wrong, denied, why := probed(t.Context(), secretKey+"x", url)
 	if wrong != exitUnreadable || !strings.Contains(why, "key") {
@@ -330,5 +335,52 @@ func TestProbeRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// TestProbeKeysStay: a key goes to the server that it is for and to no other one,
+// and the keys that a server tells of itself reach no output.
+func TestProbeKeysStay(t *testing.T) {
+	keys := map[string]map[string]bool{"first": {}, "second": {}}
+	var mu sync.Mutex
+	server := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			keys[name][r.Header.Get("Authorization")] = true
+			mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			switch r.URL.Path {
+			case "/v1/models":
+				io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model","owned_by":"sglang","root":"m","max_model_len":4096}]}`)
+			case "/server_info", "/get_server_info":
+				io.WriteString(w, `{"version":"0.5.9","api_key":"sk-of-the-server-4711","admin_api_key":"admin-4712-secret","launch_command":"python -m sglang.launch_server --api-key sk-of-the-server-4711","internal_states":[{"hf_token":"hf_abcdefghijklmnopqrstuvwxyz01234567"}]}`)
+			default:
+				w.WriteHeader(http.StatusServiceUnavailable)
+				fmt.Fprintf(w, `{"object":"error","message":"not with key %s","code":503}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			}
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	first, second := server("first"), server("second")
+	page := filepath.Join(t.TempDir(), "r.html")
+	_, stream, stderr := probed(t.Context(), secretKey, first, "--quick", "--against", second, "--json", "--html", page)
+	_, text, _ := probed(t.Context(), secretKey, first, "--quick", "--full")
+	if diff := cmp.Diff(map[string]map[string]bool{"first": {"Bearer " + secretKey: true}, "second": {"": true}}, keys); diff != "" {
+		t.Errorf("keys that the servers saw (-want +got):\n%s", diff)
+	}
+	probed(t.Context(), secretKey, first, "--quick", "--against", second, "--against-key-env", "OTHER_KEY")
+	if !keys["second"]["Bearer "+secretKey] {
+		t.Error("the second server did not get the key that was named for it")
+	}
+	for name, out := range map[string]string{"json": stream, "text": text, "stderr": stderr, "html": read(t, page)} {
+		for _, secret := range []string{secretKey, "sk-of-the-server", "admin-4712", "hf_abc"} {
+			if strings.Contains(out, secret) {
+				t.Errorf("%s holds %s", name, secret)
+			}
+		}
+	}
+	if !strings.Contains(stream, `"engine":"sglang"`) {
+		t.Errorf("the engine was not recognised: %s", stream)
 	}
 }

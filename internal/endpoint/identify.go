@@ -298,7 +298,7 @@ func (v *visit) noModels(ctx context.Context, rep *reply) error {
 			e.Next = "Put it into the variable SHAKEDOWN_API_KEY, or into another one and name that: --api-key-env NAME."
 		} else {
 			e.Text = fmt.Sprintf("the server does not accept the key (HTTP %d)", rep.status)
-			e.Next = "Check that the variable or file holds the key that the server was started with (--api-key), and nothing else."
+			e.Next = "Check that the variable holds the key that the server was started with (--api-key), and nothing else."
 		}
 	case rep.status == http.StatusServiceUnavailable || rep.status == http.StatusTooManyRequests || strings.Contains(strings.ToLower(words), "loading model"):
 		e.Reason, e.Text = NotReady, fmt.Sprintf("the server is not ready (HTTP %d: %s)", rep.status, clip(words, 200))
