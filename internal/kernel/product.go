@@ -35,7 +35,6 @@ type scratch struct {
 	acc  [rowBlock * tokenBlock]lanes
 	sums [rowBlock * tokenBlock]float32
 	list [4 * halfSegment / 16]float32
-	four [4]lanes
 
 	// Four rows of unpacked block weights.
 	codes [4 * segment]byte
@@ -167,12 +166,11 @@ func (m *Matrix) mulVec(s *scratch, dst, x []float32, r0, r1 int) {
 // mulMat computes the rows [r0, r1) of the products [t0, t1).
 func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int) {
 	// Accumulators lie in groups of four rows by four tokens, as dot4x4 wants
-	// them; those of tokens that make no group of four lie alike.
+	// them, or as dot4xN does where tokens make no group of four.
 	groups := ceilDiv(t1-t0, 4)
 	quads := ceilDiv(r1-r0, 4)
 	acc := s.acc[:16*groups*quads]
 	clear(acc)
-	four := s.four[:]
 	for c := 0; c < width; c += segment {
 		n := min(segment, width-c)
 		decoded, stride := m.decodeRows(s, r0, r1, c, n)
@@ -185,25 +183,22 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 					arith.dot4x4(a, w, stride, x[t*width+c:], width, n)
 					continue
 				}
-				for i := range t1 - t {
-					for r := range four {
-						four[r] = a[4*r+i]
-					}
-					arith.dot4x1(four, w, stride, x[(t+i)*width+c:][:n])
-					for r := range four {
-						a[4*r+i] = four[r]
-					}
-				}
+				arith.dot4xN(a, w, stride, x[t*width+c:], width, n, t1-t)
 			}
 		}
 	}
 	sums := s.sums[:len(acc)]
 	arith.sums(sums, acc)
 	for g := range groups {
-		for i := range min(4, t1-t0-4*g) {
+		some := min(4, t1-t0-4*g)
+		for i := range some {
 			results := dst[(t0+4*g+i)*m.rows:][r0:r1]
 			for r := range results {
-				results[r] = sums[16*(r/4*groups+g)+4*(r%4)+i]
+				at := 4*(r%4) + i
+				if some < 4 {
+					at = 4*i + r%4
+				}
+				results[r] = sums[16*(r/4*groups+g)+at]
 			}
 		}
 	}
