@@ -62,6 +62,8 @@ type arithmetic interface {
 	// dot4xN adds to acc[4*t+r] the products of row r of w, 0 <= r < 4, with row t
 	// of x, both n long.
 	dot4xN(acc []lanes, w []float32, stride int, x []float32, xstride, n, vectors int)
+	// fetch says that stored bytes are wanted soon.
+	fetch(data []byte)
 	// addScaled adds f*x to dst, for any length.
 	addScaled(dst, x []float32, f float32)
 	// addRows adds factors[j] times the row of len(dst) values at rows[j*stride:],

@@ -38,6 +38,7 @@ type vectors struct {
 	codesDecodeAsm func(dst *float32, codes *byte, scale, low *float32, n int, offset float32)
 	blockDotAsm    [16]func(acc, low *lanes, w *byte, stride, rows int, y *int8, yscale *float32, bias *int32, sum *float32, blocks int) // by type
 	spread32Asm    func(scale *float32, bias *int32, sum *float32, codes *int8, exact *float32, blocks, factor int)
+	fetchAsm       func(data *byte, n int)
 	quantize32Asm  func(codes *int8, exact, x *float32, blocks int)
 	// dotQ8Asm is for codes below 64, dotQ8WideAsm for those of Q8_0, dotQ8PlainAsm
 	// for formats without an offset.
@@ -369,4 +370,10 @@ func (v *vectors) blockDot(t numfmt.GGUF, acc, low []lanes, w []byte, stride int
 	}
 	dot(&acc[0], &low[0], &w[0], stride, rows, &y[0], &yscale[0], &bias[0], sums, cols/values)
 	return true
+}
+
+func (v *vectors) fetch(data []byte) {
+	if v.fetchAsm != nil && len(data) > 0 {
+		v.fetchAsm(&data[0], len(data))
+	}
 }

@@ -19,7 +19,7 @@ func assembly() []arithmetic {
 			bf16DotAsm: bf16Dot4x1AVX2, f16DotAsm: f16Dot4x1AVX2, bf16DecodeAsm: bf16DecodeAVX2, f16DecodeAsm: f16DecodeAVX2,
 			f32DecodeAsm: f32DecodeAVX2, fp8HalfAsm: fp8HalfAVX2, halfScaledAsm: halfScaledAVX2, fp8DotAsm: fp8Dot4x1AVX2, nibblesAsm: nibblesAVX2, addScaledAsm: addScaledAVX2,
 			addRowsAsm: addRowsAVX2, expShiftedAsm: expShiftedAVX2, siluAsm: siluAVX2, addAsm: addAVX2, largestAsm: largestAVX2, divideAsm: divideAVX2, roundBF16Asm: roundBF16AVX2,
-			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX2, quantize32Asm: quantize32AVX2, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
+			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX2, quantize32Asm: quantize32AVX2, fetchAsm: fetch, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
 		})
 	}
 	if avx2 && avx512 {
@@ -28,7 +28,7 @@ func assembly() []arithmetic {
 			bf16DotAsm: bf16Dot4x1AVX512, f16DotAsm: f16Dot4x1AVX512, bf16DecodeAsm: bf16DecodeAVX512, f16DecodeAsm: f16DecodeAVX512,
 			f32DecodeAsm: f32DecodeAVX512, fp8HalfAsm: fp8HalfAVX512, halfScaledAsm: halfScaledAVX512, fp8DotAsm: fp8Dot4x1AVX512, nibblesAsm: nibblesAVX512, addScaledAsm: addScaledAVX512,
 			addRowsAsm: addRowsAVX512, expShiftedAsm: expShiftedAVX512, siluAsm: siluAVX512, addAsm: addAVX512, largestAsm: largestAVX512, divideAsm: divideAVX512, roundBF16Asm: roundBF16AVX512,
-			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
+			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, fetchAsm: fetch, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
 		}
 		if vnni {
 			wide.dotQ8Asm, wide.dotQ8WideAsm, wide.dotQ8PlainAsm = dotQ8VNNI, dotQ8VNNI, dotQ8PlainVNNI

@@ -69,3 +69,5 @@ func (w int8s) decode(s *scratch, dst []float32, row, col int) {
 		m.Decode(dst[whole:], row, col+whole)
 	}
 }
+
+func (w int8s) stored(row, col, n int) []byte { return w.m.Codes[row*w.m.Cols+col:][:n] }

@@ -152,6 +152,11 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
 
+// fetch brings n bytes to the second-level cache, n >= 1.
+//
+//go:noescape
+func fetch(data *byte, n int)
+
 // expShiftedAVX512 sets dst to the exponentials of x less shift; n is a multiple of 8.
 //
 //go:noescape

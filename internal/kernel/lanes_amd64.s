@@ -2677,6 +2677,16 @@ l1:
 	VZEROUPPER
 	RET
 
+TEXT ·fetch(SB), NOSPLIT, $0-16
+	MOVQ data+0(FP), SI
+	MOVQ n+8(FP), CX
+l1:
+	PREFETCHT1 (SI)
+	ADDQ $64, SI
+	SUBQ $64, CX
+	JGT l1
+	RET
+
 TEXT ·expShiftedAVX512(SB), NOSPLIT, $0-28
 	MOVQ dst+0(FP), DI
 	MOVQ x+8(FP), SI

@@ -22,6 +22,9 @@ type weights interface {
 	// decode writes the weights of row from column col on, at most segment of
 	// them; col is a multiple of segment.
 	decode(s *scratch, dst []float32, row, col int)
+	// stored is where n weights of row from column col on lie, without their
+	// scales; nil of floats.
+	stored(row, col, n int) []byte
 }
 
 // segment is the number of columns that are decoded at a time: a multiple of
@@ -94,6 +97,8 @@ type floats struct {
 
 func (w floats) decode(_ *scratch, dst []float32, row, col int) { copy(dst, w.values[row*w.cols+col:]) }
 
+func (floats) stored(int, int, int) []byte { return nil }
+
 // Dense makes a matrix of unscaled elements, little-endian: GGUFF32, GGUFF16 or
 // GGUFBF16 name the element format, or one of the block formats of GGUF.
 func Dense(t numfmt.GGUF, data []byte, rows, cols int) (*Matrix, error) {
@@ -136,6 +141,10 @@ func (w blocks) decode(s *scratch, dst []float32, row, col int) {
 	arith.codesDecode(dst, s.codes[:], float32(offsets[w.t]), s.scale[:], s.min[:])
 }
 
+func (w blocks) stored(row, col, n int) []byte {
+	return w.data[row*w.stride+col/w.values*w.bytes:][:n/w.values*w.bytes]
+}
+
 // halves are BF16 or F16.
 type halves struct {
 	t      numfmt.GGUF
@@ -158,6 +167,8 @@ func (w halves) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	}
 	return true
 }
+
+func (w halves) stored(row, col, n int) []byte { return w.data[row*w.stride+2*col:][:2*n] }
 
 // dotTail adds the products of the last columns [from, to), 1 to 15 of them, of four
 // rows.
@@ -303,6 +314,8 @@ func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	return true
 }
 
+func (w fp8) stored(row, col, n int) []byte { return w.codes[row*w.cols+col:][:n] }
+
 // Global is the scale of a whole NVFP4 tensor, and how the file spells it.
 type Global struct {
 	Value      float32
@@ -366,6 +379,8 @@ func (w *nibbles) decode(s *scratch, dst []float32, row, col int) {
 	w.scaleList(s, list, first)
 	arith.nibbles(dst, w.codes[first/2:], &w.table, list)
 }
+
+func (w *nibbles) stored(row, col, n int) []byte { return w.codes[(row*w.cols+col)/2:][:n/2] }
 
 // scaleList decodes the scales of the groups from weight number first on.
 func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
@@ -443,6 +458,8 @@ func (w mxfp8) decode(s *scratch, dst []float32, row, col int) {
 		}
 	}
 }
+
+func (w mxfp8) stored(row, col, n int) []byte { return w.codes[row*w.cols+col:][:n] }
 
 func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.f != numfmt.E4M3FN {
@@ -537,3 +554,5 @@ func (w *int4) decode(_ *scratch, dst []float32, row, col int) {
 		arith.nibbles(dst[g*run:][:run], codes[g*run/2:], &w.tables[zero], scales[g:g+1])
 	}
 }
+
+func (w *int4) stored(row, col, n int) []byte { return w.m.Codes[(row*w.m.Cols+col)/2:][:n/2] }

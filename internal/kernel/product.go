@@ -8,8 +8,8 @@ import (
 
 // Sizes of the blocks in which products are computed. They change speed only.
 const (
-	// rowBlock rows are a task of the pool. One segment of them, decoded, takes
-	// 64 KiB of a second-level cache.
+	// rowBlock rows are a task of the pool. One segment of four of them, decoded,
+	// takes 16 KiB of a first-level cache.
 	rowBlock = 16
 	// tokenBlock rows of activations share one decoding of the weights.
 	tokenBlock = 128
@@ -30,7 +30,7 @@ type fused interface {
 
 // scratch is the memory of one task.
 type scratch struct {
-	tile [rowBlock * segment]float32
+	tile [4 * segment]float32
 	half [4 * halfSegment]uint16
 	acc  [rowBlock * tokenBlock]lanes
 	sums [rowBlock * tokenBlock]float32
@@ -173,9 +173,9 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	clear(acc)
 	for c := 0; c < width; c += segment {
 		n := min(segment, width-c)
-		decoded, stride := m.decodeRows(s, r0, r1, c, n)
 		for q := range quads {
-			w := decoded[4*q*stride:]
+			w, stride := m.decodeRows(s, r0+4*q, min(r0+4*q+4, r1), c, n)
+			m.fetchRows(r0+4*q+4, r1, c, r0)
 			for g := range groups {
 				a := acc[16*(q*groups+g):][:16]
 				t := t0 + 4*g
@@ -204,9 +204,23 @@ func (m *Matrix) mulMat(s *scratch, dst, x []float32, width, r0, r1, t0, t1 int)
 	}
 }
 
-// decodeRows returns n columns from col on of the rows [r0, r1) as float32, and how
-// far apart they lie. What lies beyond the last column is zero, and the rows up to
-// the next multiple of four hold something old, which nobody reads the product of.
+// fetchRows fetches what mulMat decodes after the rows before row, of [first, end),
+// and the segment at col: four rows below, or the next segment, or the next task.
+func (m *Matrix) fetchRows(row, end, col, first int) {
+	if row >= end {
+		row, col = first, col+segment
+	}
+	if col >= m.cols {
+		row, end, col = end, m.rows, 0
+	}
+	for r := row; r < min(row+4, end); r++ {
+		arith.fetch(m.weights.stored(m.first+r, col, min(segment, m.cols-col)))
+	}
+}
+
+// decodeRows returns n columns from col on of the rows [r0, r1), at most four, as float32, and how
+// far apart they lie. What lies beyond the last column is zero, and of fewer than four
+// rows the others hold something old, which nobody reads the product of.
 func (m *Matrix) decodeRows(s *scratch, r0, r1, col, n int) (rows []float32, stride int) {
 	if w, ok := m.weights.(floats); ok && (r1-r0)%4 == 0 && m.cols%16 == 0 {
 		return w.values[(m.first+r0)*w.cols+col:], w.cols

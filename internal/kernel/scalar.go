@@ -123,6 +123,8 @@ func (scalar) blockDot(numfmt.GGUF, []lanes, []lanes, []byte, int, []int8, []flo
 	return false
 }
 
+func (scalar) fetch([]byte) {}
+
 func (scalar) addScaled(dst, x []float32, f float32) {
 	x = x[:len(dst)]
 	for i, v := range x {

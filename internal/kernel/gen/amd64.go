@@ -32,6 +32,7 @@ func amd64(u *unit) {
 		v.nibbles(u)
 		v.addScaled(u)
 	}
+	fetch(u)
 	expConstants(u)
 	for _, v := range []vec{{"AVX512", "Z", 16}, {"AVX2", "Y", 8}} {
 		v.elementary(u)
@@ -41,6 +42,18 @@ func amd64(u *unit) {
 
 // ahead is how many bytes before their use weights are fetched to the cache.
 const ahead = 1024
+
+func fetch(u *unit) {
+	f := u.function("fetch", "brings n bytes to the second-level cache, n >= 1.", "data *byte", "n int")
+	f.p("MOVQ %s, SI", f.arg("data"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	loop := f.label()
+	f.p("PREFETCHT1 (SI)")
+	f.p("ADDQ $64, SI")
+	f.p("SUBQ $64, CX")
+	f.p("JGT %s", loop)
+	f.p("RET")
+}
 
 // vec is an instruction set: the name that ends its functions, the letter of its
 // registers and the float32 in one.
