@@ -297,7 +297,9 @@ func certain(c *Choice) bool {
 	}
 	sum := 0.0
 	for _, t := range c.Tokens {
-		sum += math.Exp(t.Logprob.Value)
+		if !t.Logprob.Null {
+			sum += math.Exp(t.Logprob.Value)
+		}
 	}
 	return sum/float64(len(c.Tokens)) >= trainedBy
 }

@@ -201,6 +201,10 @@ func (q question) read(kind Kind, a *Answer) reply {
 		n = min(4, len(c.Tokens))
 	}
 	for _, t := range c.Tokens[:n] {
+		if t.Logprob.Null {
+			r.told = false
+			return r
+		}
 		r.p += math.Exp(t.Logprob.Value) / float64(n)
 	}
 	if kind == Chat {

@@ -84,6 +84,7 @@ func TestKnown(t *testing.T) {
 		{"quick asks too little to fail", all(), Quick, knows(0.73, 0.1, fact), CantTell},
 		{"copies and knows nothing: a model for something else", all(), Default, knows(0.6, 0.3, copied), CantTell},
 		{"wrong, but one right word is near", all(), Default, near, CantTell},
+		{"NaN", all(), Default, func(Ask) Answer { return nanAnswer(0) }, CantTell},
 		{"nothing answered", all(), Default, func(Ask) Answer { return failure(TimedOut) }, CantTell},
 		{"repeats the last word", all(), Default, func(a Ask) Answer {
 			got := knows(0, 0.6)(a)

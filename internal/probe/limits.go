@@ -35,6 +35,8 @@ const (
 	// within is the part of the claimed context that a prompt may take and must not
 	// be refused for.
 	within = 0.85
+	// readyIn is the seconds that a long prompt may take, below the level thorough.
+	readyIn = 30
 	// clearly is the probability from which a word counts as known for certain.
 	clearly = 0.3
 	// shortCount is the part of the expected tokens of a prompt below which something
@@ -154,11 +156,18 @@ func (s *State) room(wish int) int {
 	if n := s.Target.Trained; n > 0 {
 		wish = min(wish, n)
 	}
-	return wish
+	return min(wish, s.soon())
 }
 
-// slow says whether a long prompt would take minutes.
-func (s *State) slow() bool { return s.Level < Thorough && s.Rate > 0 && s.Rate < 5 }
+// soon is how many tokens of a prompt are computed in readyIn seconds, as the short
+// one was.
+func (s *State) soon() int {
+	if s.Level == Thorough || len(s.Rounds) == 0 || s.Rounds[0][0].Answer.Took <= 0 {
+		return farTokens
+	}
+	a := &s.Rounds[0][0]
+	return int(readyIn / a.Answer.Took.Seconds() * float64(s.find(0).size()))
+}
 
 // lengths are the prompts of a level in tokens: what is usual, and for thorough
 // before and behind every limit.
@@ -232,7 +241,7 @@ func longNext(s *State) []Ask {
 	if n == 0 {
 		return s.needle("short: words from the beginning", s.bytesFor(s.room(shortTokens)), 0)
 	}
-	if short := s.find(0); !short.near || s.slow() || s.room(longTokens) < 2*short.size() {
+	if short := s.find(0); !short.near || s.room(longTokens) < 2*short.size() {
 		return nil
 	}
 	if s.Level == Thorough {
@@ -319,11 +328,13 @@ func longJudge(s *State) Verdict {
 		return cantTell("the short prompt came to nothing: "+failed(&short.asked.Answer), "")
 	}
 	if !short.near {
-		return cantTell(fmt.Sprintf("it cannot repeat words from a text of %d tokens, so that nothing is seen in a longer one", short.asked.Answer.PromptCount), "")
+		v := cantTell(fmt.Sprintf("it cannot repeat words from a text of %d tokens, so that nothing is seen in a longer one", short.size()), "")
+		v.Evidence = []finding.Evidence{request(short.asked.Answer, textOf(&short.asked.Answer), fmt.Sprintf("right: %q", hidden[0].word))}
+		return v
 	}
 	if len(s.Rounds) == 1 {
-		if s.slow() {
-			return cantTell(fmt.Sprintf("%.1f tokens a second are too slow for a long prompt", s.Rate), "the level thorough")
+		if n := s.soon(); n < 2*short.size() {
+			return cantTell(fmt.Sprintf("a prompt of %d tokens took %.0f s: a long one would take minutes", short.size(), short.asked.Answer.Took.Seconds()), "the level thorough")
 		}
 		return cantTell(fmt.Sprintf("its context (%d tokens) is too small for a long prompt", s.claimed()), "")
 	}

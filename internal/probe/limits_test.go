@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // reader is a server that reads prompts as far as it can.
@@ -165,18 +166,26 @@ func TestHaystack(t *testing.T) {
 	}
 }
 
-// A server of a few tokens a second is not kept busy for minutes.
+// A slow server is not kept busy for minutes.
 func TestLongSlow(t *testing.T) {
 	t.Parallel()
-	s := &State{Target: all(), Rate: 1}
-	for range 5 {
-		asks := longNext(s)
-		if asks == nil {
-			break
+	for took, want := range map[time.Duration]int{time.Minute: 1, 10 * time.Second: 2, time.Second: 2} {
+		s := &State{Target: all(), Earlier: map[string][][]Asked{"known": {{{Ask{Kind: Completion, Prompt: strings.Repeat("x", 100)}, Answer{PromptCount: 20}}}}}}
+		for range 5 {
+			asks := longNext(s)
+			if asks == nil {
+				break
+			}
+			a := reader{perToken: 5}.reply(asks[0])
+			a.Took = took
+			s.Rounds = append(s.Rounds, []Asked{{asks[0], a}})
 		}
-		s.Rounds = append(s.Rounds, []Asked{{asks[0], reader{perToken: 5}.reply(asks[0])}})
-	}
-	if v := longJudge(s); v.Outcome != CantTell || len(s.Rounds) != 1 || !strings.Contains(v.Text, "slow") {
-		t.Errorf("%d requests; %s: %s", len(s.Rounds), v.Outcome, v.Text)
+		v := longJudge(s)
+		if len(s.Rounds) != want || (v.Outcome == Pass) != (want == 2) {
+			t.Errorf("%s: %d requests; %s: %s", took, len(s.Rounds), v.Outcome, v.Text)
+		}
+		if want == 2 && (s.Rounds[1][0].Answer.PromptCount > 2000) != (took == time.Second) {
+			t.Errorf("%s: the long prompt has %d tokens", took, s.Rounds[1][0].Answer.PromptCount)
+		}
 	}
 }

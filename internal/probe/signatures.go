@@ -228,6 +228,10 @@ func firstJudge(s *State) Verdict {
 		if v, ok := nan(&all[i]); ok {
 			if sampled(s.Rounds, i) {
 				v.Signs = append(v.Signs, SignNaNSampled)
+			} else if at := slices.IndexFunc(all, ended); at >= 0 {
+				v.Signs = append(v.Signs, SignNaNSampled)
+				v.Text += "; sampled, the request ends in " + failed(&all[at].Answer)
+				v.Evidence = append(v.Evidence, request(all[at].Answer, all[at].Answer.Error, all[at].Ask.Label))
 			}
 			return v
 		}
@@ -274,6 +278,9 @@ func sampled(rounds [][]Asked, i int) bool {
 	}
 	return slices.ContainsFunc(all[:i], func(a Asked) bool { return a.Ask.Sampling == Greedy && a.Answer.OK() })
 }
+
+// ended says whether a sampled request failed by the server's doing.
+func ended(a Asked) bool { return a.Ask.Sampling != Greedy && serverSide(&a.Answer) }
 
 // told says whether logprobs were part of the answer.
 func (a *Answer) told() bool {

@@ -88,6 +88,12 @@ func TestFirst(t *testing.T) {
 		{"null logprobs later", always(nanAnswer(5)), Fail, []Sign{SignNaNLater}},
 		{"logprobs that are no JSON (vLLM)", always(status(400, "Out of range float values are not JSON compliant")), Fail, []Sign{SignNaN}},
 		{"NaN only when sampled", on(Hot, nanAnswer(0)), Fail, []Sign{SignNaN, SignNaNSampled}},
+		{"NaN when greedy, an error when sampled", func(a Ask) Answer {
+			if a.Sampling == Greedy {
+				return nanAnswer(0)
+			}
+			return status(500, "probability tensor contains either inf, nan or element < 0")
+		}, Fail, []Sign{SignNaN, SignNaNSampled}},
 		{"NaN guard of SGLang", always(Answer{Choices: []Choice{{Finish: "stop"}}, Odd: "matched_stop: NaN happened"}), Fail, []Sign{SignNaN}},
 		{"dies at the first sampled request", dies(Hot, failure(Reset)), Fail, []Sign{SignNaNSampled, SignDead}},
 		{"dies behind an empty sampled answer", dies(Hot, one), Fail, []Sign{SignDead}},
