@@ -26,6 +26,7 @@ type dialect struct {
 	// refusals are further words with which the engine refuses an optional
 	// parameter, without naming it as it is spelt in the request.
 	refusals []string
+	least    int  // alternatives that must be asked for, or no logprobs come
 	spelt    bool // chats tell the bytes of a token's name, see reader.spelt
 }
 
@@ -161,7 +162,7 @@ func chatRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v flags.V
 	b.generation(a)
 	if a.Top >= 0 {
 		b.option("logprobs", true)
-		b.option("top_logprobs", likeliest(t, a))
+		b.option("top_logprobs", max(d.least, likeliest(t, a)))
 	}
 	if len(a.Tools) > 0 {
 		var tools []object
@@ -195,7 +196,7 @@ func completionRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v f
 	}
 	b.generation(a)
 	if a.Top >= 0 {
-		b.option("logprobs", likeliest(t, a))
+		b.option("logprobs", max(d.least, likeliest(t, a)))
 	}
 	b.schema(a)
 	d.refine(&b, t, a, v)

@@ -2,6 +2,7 @@ package endpoint_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -88,6 +89,51 @@ func TestVLLMConfig(t *testing.T) {
 	target, _ := identify(t, h.URL)
 	if target.Page != 128 || target.Pool != 1280 || target.Chunk != 8192 || target.Running != 256 || target.Context != 2048 || target.Settings["cache.cache_dtype"] != "fp8_ds_mla" || target.Settings["model.hf_config"] != "" || !target.Has.NoCache {
 		t.Errorf("%+v", target)
+	}
+}
+
+// TestLaunched: a server that tells its command line shows what was asked for, what
+// was not, and what was replaced in silence; a key in it stays hidden.
+func TestLaunched(t *testing.T) {
+	h := httptest.NewServer(answers(map[string]string{
+		"/v1/models": `{"data":[{"id":"m","owned_by":"sglang"}]}`,
+		"/server_info": `{"version":"0.5.9","launch_command":"--model-path /m --tp-size 8 --attention-backend flashinfer --kv-cache-dtype auto --api-key sk-their-own-secret --disable-radix-cache",
+			"tp_size":8,"attention_backend":"nsa","kv_cache_dtype":"fp8_e4m3","api_key":"sk-their-own-secret","disable_radix_cache":true,"page_size":64,"schedule_policy":"fcfs"}`,
+	}))
+	defer h.Close()
+	s, err := endpoint.New(h.URL, endpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, settings, exchanges, err := s.Identify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range settings {
+		asked := "not asked"
+		if m.Asked.Value != nil {
+			asked = "asked " + *m.Asked.Value
+		}
+		got[m.Name] = fmt.Sprintf("%s, %s by %s, silent %v", asked, m.Effective, m.ChosenBy, m.Silent)
+		if !m.Asked.Known {
+			t.Errorf("%s: the command line is known", m.Name)
+		}
+	}
+	for name, want := range map[string]string{
+		"tp_size":             "asked 8, 8 by user, silent false",
+		"attention_backend":   "asked flashinfer, nsa by unknown, silent true",
+		"kv_cache_dtype":      "asked auto, fp8_e4m3 by unknown, silent false",
+		"disable_radix_cache": "asked True, True by user, silent false",
+		"schedule_policy":     "not asked, fcfs by default, silent false",
+		"page_size":           "not asked, 64 by unknown, silent false",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %s, want %s", name, got[name], want)
+		}
+	}
+	if text := fmt.Sprint(got, exchanges); strings.Contains(text, "their-own-secret") {
+		t.Errorf("the server's own key is shown: %s", text)
 	}
 }
 

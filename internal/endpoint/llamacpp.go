@@ -35,5 +35,6 @@ var llamacpp = dialect{
 	},
 	health:   "/health",
 	metrics:  "/metrics",
+	least:    1,
 	refusals: []string{"tools param requires --jinja", "This server does not support metrics endpoint"},
 }

@@ -26,6 +26,7 @@ var trtllm = dialect{
 	},
 	health:  "/health",
 	metrics: "/prometheus/metrics", // /metrics is a list of its own
+	least:   1,
 }
 
 // lmdeploy is `lmdeploy serve api_server`, read in its source (serve/openai, 2026).

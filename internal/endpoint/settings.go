@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"shakedown/internal/finding"
+	"shakedown/internal/flags"
+	"shakedown/internal/ledger"
 	"shakedown/internal/probe"
 	"shakedown/internal/redact"
 )
@@ -24,6 +26,56 @@ const maxSettings = 3000
 
 // setting notes one setting in effect. Value is what the engine wrote.
 func (v *visit) setting(name string, value json.RawMessage, path string) {
+	v.chosen(name, value, path, nil)
+}
+
+// launched is the command line that a server was started with.
+type launched struct {
+	table  *flags.Table
+	parsed flags.Parsed
+}
+
+// launchedBy reads the command line that SGLang tells, joined by spaces; nil where
+// it can't be taken apart again.
+func launchedBy(line, version string) *launched {
+	table, _ := flags.Lookup("sglang", version)
+	if line == "" || table == nil || strings.ContainsAny(line, "{}'\"") {
+		return nil
+	}
+	parsed, _ := table.Parse(strings.Fields(line)) // the server took it: problems are ours
+	return &launched{table, parsed}
+}
+
+// who says what was asked of a setting and who chose its value. It judges as the
+// ledger of a log does.
+func (l *launched) who(name, effective string) (asked finding.Asked, by string, silent bool) {
+	if l == nil {
+		return finding.Asked{}, "unknown", false
+	}
+	asked.Known = true
+	flag := l.table.Setting(name)
+	arg, given := l.parsed.Asked(name)
+	switch {
+	case given && arg.Value() == "auto", given && ledger.Same(arg.Value(), effective):
+		value := arg.Value()
+		asked.Value = &value
+		if by = "user"; value == "auto" && effective != "auto" {
+			by = "unknown"
+		}
+	case given:
+		value := arg.Value()
+		asked.Value, by, silent = &value, "unknown", true
+	case flag != nil && ledger.Same(flag.Default, effective):
+		by = "default"
+	default:
+		by = "unknown"
+	}
+	return asked, by, silent
+}
+
+// chosen notes one setting in effect, and how it came about as far as the server
+// was started by a command line that it tells.
+func (v *visit) chosen(name string, value json.RawMessage, path string, l *launched) {
 	if len(v.settings) >= maxSettings || len(name) > maxName {
 		return
 	}
@@ -31,8 +83,13 @@ func (v *visit) setting(name string, value json.RawMessage, path string) {
 	text := redact.NewSecrets().Value(name, v.s.key.hideText(pythonText(value, 0, true)))
 	text = clip(text, maxName)
 	v.t.Settings[name] = text
+	asked, by, silent := l.who(name, text)
+	if asked.Value != nil {
+		hidden := redact.NewSecrets().Value(name, v.s.key.hideText(*asked.Value))
+		asked.Value = &hidden
+	}
 	v.settings = append(v.settings, finding.SettingMsg{
-		Name: name, Effective: text, ChosenBy: "unknown",
+		Name: name, Effective: text, Asked: asked, ChosenBy: by, Silent: silent,
 		Because: []finding.Evidence{{Kind: "endpoint", File: path, Field: name, Text: name + "=" + text}},
 	})
 }
@@ -94,7 +151,7 @@ func sglangInfo(ctx context.Context, v *visit) {
 // notSettings are the fields of SGLang's answer that are states, not settings.
 var notSettings = map[string]bool{
 	"internal_states": true, "status": true, "startup_time": true, "version": true, "frontend": true, "launch_command": true,
-	"hicache_object_layout": true, "kv_events": true,
+	"hicache_object_layout": true, "kv_events": true, "max_total_num_tokens": true, "max_req_input_len": true,
 }
 
 func (v *visit) sglangArgs(m map[string]json.RawMessage, path string) {
@@ -112,7 +169,16 @@ func (v *visit) sglangArgs(m map[string]json.RawMessage, path string) {
 		v.told("Running", &t.Running, s["effective_max_running_requests_per_dp"], path+" internal_states[0].effective_max_running_requests_per_dp")
 		v.told("Page", &t.Page, s["page_size"], path+" internal_states[0].page_size")
 	}
-	v.each(m, path, func(name string) bool { return !notSettings[name] && !strings.HasPrefix(name, "_") })
+	line := ""
+	if json.Unmarshal(m["launch_command"], &line) != nil {
+		line = "" // releases before it was told
+	}
+	l := launchedBy(line, t.Version)
+	for _, name := range sortedKeys(m) {
+		if !notSettings[name] && !strings.HasPrefix(name, "_") {
+			v.chosen(name, m[name], path, l)
+		}
+	}
 }
 
 // each notes the settings of an object in the order of their names.

@@ -158,7 +158,11 @@ func (c *contract) chat() {
 	if left := c.ask(a); left.Ended || left.Chunks != 2 {
 		c.t.Errorf("a stream that was left: %+v", left)
 	}
-	a.Stream, a.Leave, a.Top = false, 0, -1
+	a.Stream, a.Leave, a.Top = false, 0, 0
+	if bare := c.ask(a); !bare.Choices[0].Told || len(bare.Choices[0].Tokens) != len(want.tokens) || len(bare.Choices[0].Tokens[0].Top) > 0 {
+		c.t.Errorf("logprobs without alternatives: %+v", bare.Choices[0])
+	}
+	a.Top = -1
 	if plain := c.ask(a); plain.Choices[0].Told || len(plain.Choices[0].Tokens) > 0 {
 		c.t.Errorf("no logprobs were asked for: %+v", plain.Choices[0])
 	}

@@ -31,6 +31,7 @@ type Engine struct {
 	counts      bool   // tokens of the prompt from the cache are told
 	reasoningAs string // field of the reasoning
 	one         bool   // n is always 1
+	least       int    // with fewer alternatives no logprobs come
 	routes      func(e *Engine, mux *http.ServeMux)
 
 	mu    sync.Mutex
@@ -46,8 +47,8 @@ func Engines() []*Engine {
 	return []*Engine{
 		{Name: "vllm", Version: "0.32.0", owner: "vllm", nanIs400: true, addsOwn: true, reasoningAs: "reasoning", routes: (*Engine).vllm},
 		{Name: "sglang", Version: "0.5.23", owner: "sglang", flatErrors: true, reasoningAs: "reasoning_content", routes: (*Engine).sglang},
-		{Name: "llamacpp", Version: "b9010", owner: "llamacpp", chatForm: true, numbered: true, counts: true, reasoningAs: "reasoning_content", routes: (*Engine).llamacpp},
-		{Name: "trtllm", Version: "1.2.0", owner: "tensorrt_llm", flatErrors: true, forbids: append(openaiFields, "ignore_eos"), reasoningAs: "reasoning_content", counts: true, routes: (*Engine).trtllm},
+		{Name: "llamacpp", Version: "b9010", owner: "llamacpp", chatForm: true, numbered: true, counts: true, least: 1, reasoningAs: "reasoning_content", routes: (*Engine).llamacpp},
+		{Name: "trtllm", Version: "1.2.0", owner: "tensorrt_llm", flatErrors: true, forbids: append(openaiFields, "ignore_eos"), least: 1, reasoningAs: "reasoning_content", counts: true, routes: (*Engine).trtllm},
 		{Name: "lmdeploy", owner: "lmdeploy", flatErrors: true, onlyOthers: true, spelt: true, silent: true, one: true, reasoningAs: "reasoning_content", routes: (*Engine).lmdeploy},
 		{Name: "ollama", Version: "0.13.0", owner: "library", reasoningAs: "reasoning", routes: (*Engine).ollama},
 		{Name: "shakedown", Version: "1.0.0", owner: "shakedown", counts: true, reasoningAs: "reasoning_content",
@@ -245,6 +246,9 @@ func (e *Engine) read(b object, chat bool) *wish {
 		if k, ok := b["chat_template_kwargs"].(object); ok && k["enable_thinking"] == true {
 			w.script, w.max = "think", 5
 		}
+	}
+	if w.top < e.least {
+		w.top = -1
 	}
 	if f, ok := b["response_format"].(object); ok && f["type"] == "json_schema" && f["json_schema"].(object)["schema"] != nil {
 		w.script, w.max = `{"a":1}`, 7
