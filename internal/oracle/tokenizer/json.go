@@ -2,12 +2,16 @@ package tokenizer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -132,6 +136,12 @@ func readNormalizer(data json.RawMessage) ([]normalizer, error) {
 	case "Replace":
 		r, err := readReplace(data)
 		return []normalizer{r}, err
+	case "Precompiled":
+		n, err := readPrecompiled(data)
+		return []normalizer{n}, err
+	case "Strip":
+		n, err := readStrip(data)
+		return []normalizer{n}, err
 	case "Sequence":
 		var c struct {
 			Type        string
@@ -179,6 +189,27 @@ func readReplace(data json.RawMessage) (normalizer, error) {
 			at = hi
 		}
 		return b.String() + s[at:]
+	}, nil
+}
+
+// readStrip reads the normalizer that takes white space from the ends of a text.
+func readStrip(data json.RawMessage) (normalizer, error) {
+	var c struct {
+		Type  string
+		Left  bool `json:"strip_left"`
+		Right bool `json:"strip_right"`
+	}
+	if err := strict(data, &c); err != nil {
+		return nil, fmt.Errorf("tokenizer: normalizer Strip: %w", err)
+	}
+	return func(s string) string {
+		if c.Left {
+			s = strings.TrimLeftFunc(s, unicode.IsSpace)
+		}
+		if c.Right {
+			s = strings.TrimRightFunc(s, unicode.IsSpace)
+		}
+		return s
 	}, nil
 }
 
@@ -267,6 +298,9 @@ func (t *Tokenizer) readSplit(data json.RawMessage) error {
 			return wrong(err)
 		}
 		t.split = append(t.split, splitAt(oneOf(isPunctuation), c.Behavior, false))
+		return nil
+	case "WhitespaceSplit":
+		t.split = append(t.split, splitAt(oneOf(unicode.IsSpace), removed, false))
 		return nil
 	case "Metaspace":
 		c := struct {
@@ -473,7 +507,39 @@ func (s *scored) UnmarshalJSON(data []byte) error {
 	if len(raw) != 2 {
 		return fmt.Errorf("a vocabulary entry of %d values", len(raw))
 	}
-	return errors.Join(json.Unmarshal(raw[0], &s.token), json.Unmarshal(raw[1], &s.score))
+	var score json.Number
+	if err := errors.Join(json.Unmarshal(raw[0], &s.token), json.Unmarshal(raw[1], &score)); err != nil {
+		return err
+	}
+	var err error
+	s.score, err = serdeFloat(score.String())
+	return err
+}
+
+// serdeFloat reads a number as the reference library does: serde_json without
+// float_roundtrip rounds the digits to float64 and then the quotient or product with
+// a power of ten (serde_json 1.0, de.rs, f64_from_parts), which may be off by one
+// unit. Between cuts of a word with equal sums, as of a run of one letter, that unit
+// decides.
+func serdeFloat(text string) (float64, error) {
+	exact, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, err
+	}
+	digits, exp, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(text, "-")), "e")
+	power, err := strconv.Atoi(cmp.Or(exp, "0"))
+	whole, fraction, _ := strings.Cut(digits, ".")
+	significand, err2 := strconv.ParseUint(whole+fraction, 10, 64)
+	if power -= len(fraction); err != nil || err2 != nil || power < -31 || power > 31 {
+		return exact, nil // no score of a vocabulary is so long, small or large
+	}
+	f := float64(significand)
+	if power < 0 {
+		f /= math.Pow10(-power)
+	} else {
+		f *= math.Pow10(power)
+	}
+	return math.Copysign(f, exact), nil
 }
 
 // byteTokens are the ids of "<0x00>" to "<0xFF>", -1 for those that are missing.
