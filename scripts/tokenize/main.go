@@ -1,17 +1,19 @@
 // Command tokenize writes the ids of texts: the other side of
-// scripts/tokenizer-diff. It reads one JSON string a line from standard input
-// and writes one JSON list a line.
+// scripts/tokenizer-diff and scripts/gguf-tokenizer-diff. It reads one JSON string a line from standard input
+// and writes one JSON list a line. PATH is a checkpoint's folder, its tokenizer.json
+// or a GGUF file.
 //
-//	go run ./scripts/tokenize tokenizer.json < texts.jsonl > ids.jsonl
+//	go run ./scripts/tokenize [--plain] PATH < texts.jsonl > ids.jsonl
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 
-	"shakedown/internal/oracle/tokenizer"
+	"shakedown/internal/oracle/vocabulary"
 )
 
 func main() {
@@ -22,14 +24,12 @@ func main() {
 }
 
 func run() error {
-	if len(os.Args) != 2 {
-		return fmt.Errorf("usage: tokenize tokenizer.json < texts.jsonl")
+	plain := flag.Bool("plain", false, "without the tokens that the model wants around a text")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		return fmt.Errorf("usage: tokenize [--plain] PATH < texts.jsonl")
 	}
-	data, err := os.ReadFile(os.Args[1])
-	if err != nil {
-		return err
-	}
-	t, err := tokenizer.FromJSON(data)
+	t, err := vocabulary.Tokenizer(flag.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func run() error {
 		if err := in.Decode(&text); err != nil {
 			return err
 		}
-		line, err := json.Marshal(t.Encode(text, true))
+		line, err := json.Marshal(t.Encode(text, !*plain))
 		if err != nil {
 			return err
 		}

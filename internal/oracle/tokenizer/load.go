@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"shakedown/internal/hfconfig"
 )
@@ -14,8 +15,9 @@ import (
 // wrapped by an error that names the files that were looked for.
 var ErrNone = errors.New("no tokenizer")
 
-// Load reads the tokenizer of a checkpoint's folder: tokenizer.json, or the
-// tiktoken.model of Kimi with its tokenizer_config.json.
+// Load reads the tokenizer of a checkpoint's folder: tokenizer.json, the
+// tiktoken.model of Kimi with its tokenizer_config.json, or a published tiktoken
+// vocabulary under its own name (FromEncoding), such as qwen.tiktoken.
 func Load(folder fs.FS) (*Tokenizer, error) {
 	data, err := hfconfig.ReadFile(folder, "tokenizer.json", MaxFile)
 	if err == nil {
@@ -30,7 +32,7 @@ func Load(folder fs.FS) (*Tokenizer, error) {
 	}
 	data, err = hfconfig.ReadFile(folder, "tiktoken.model", MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: neither tokenizer.json nor tiktoken.model is there", ErrNone)
+		return loadEncoding(folder)
 	}
 	if err != nil {
 		return nil, err
@@ -42,6 +44,28 @@ func Load(folder fs.FS) (*Tokenizer, error) {
 	t, err := FromTiktoken(data, KimiPattern, special)
 	if err != nil {
 		return nil, fmt.Errorf("tiktoken.model: %w", err)
+	}
+	return t, nil
+}
+
+// loadEncoding reads the one file of a folder that ends in ".tiktoken".
+func loadEncoding(folder fs.FS) (*Tokenizer, error) {
+	names, err := fs.Glob(folder, "*.tiktoken")
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w: neither tokenizer.json nor tiktoken.model nor a file ending in .tiktoken is there", ErrNone)
+	case len(names) > 1:
+		return nil, fmt.Errorf("tokenizer: %s: one vocabulary is expected", strings.Join(names, ", "))
+	}
+	data, err := hfconfig.ReadFile(folder, names[0], MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	t, err := FromEncoding(names[0], data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", names[0], err)
 	}
 	return t, nil
 }

@@ -67,6 +67,9 @@ func TestLoadErrors(t *testing.T) {
 		"another class":   {fstest.MapFS{"tiktoken.model": model, "tokenizer_config.json": {Data: []byte(`{"tokenizer_class":"QWenTokenizer"}`)}}, `"QWenTokenizer"`, tokenizer.ErrUnsupported},
 		"broken line":     {fstest.MapFS{"tiktoken.model": {Data: []byte("YQ== 0\nYg== one\n")}, "tokenizer_config.json": {Data: []byte(kimiConfig)}}, "line 2", nil},
 		"twice":           {fstest.MapFS{"tiktoken.model": {Data: []byte("YQ== 0\nYQ== 1\n")}, "tokenizer_config.json": {Data: []byte(kimiConfig)}}, "repeats", nil},
+		"unknown":         {fstest.MapFS{"mine.tiktoken": model}, `tiktoken vocabulary "mine.tiktoken" is not supported: cl100k_base, o200k_base`, tokenizer.ErrUnsupported},
+		"two":             {fstest.MapFS{"qwen.tiktoken": model, "o200k_base.tiktoken": model}, "one vocabulary is expected", nil},
+		"id taken":        {fstest.MapFS{"r50k_base.tiktoken": {Data: []byte("YQ== 50256\n")}}, "a token of id 50256, which is that of <|endoftext|>", nil},
 		"empty":           {fstest.MapFS{"tiktoken.model": {}, "tokenizer_config.json": {Data: []byte(kimiConfig)}}, "no token", nil},
 		"cut JSON":        {fstest.MapFS{"tokenizer.json": {Data: []byte(smallJSON[:200])}}, "tokenizer.json: ", nil},
 		"not a tokenizer": {fstest.MapFS{"tokenizer.json": {Data: []byte(`{"model_type":"llama"}`)}}, "model_type", nil},
@@ -75,6 +78,34 @@ func TestLoadErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// TestEncodings: the name of a published vocabulary says how text is split and which
+// special tokens there are.
+func TestEncodings(t *testing.T) {
+	data := ranks("a", "b", "1", "2", "12", "123", "é", " ", "\xc3", "\xa9", "3", ">", "<", "|", "e", "\xcc", "\x81", "'", "B")
+	for _, tc := range []struct {
+		name, text string
+		want       []int
+	}{
+		{"qwen.tiktoken", "123<|im_end|>e\u0301", []int{2, 3, 10, 151645, 6}}, // single digits; composed
+		{"qwen.tiktoken", "<|extra_204|>", []int{151850}},
+		{"cl100k_base.tiktoken", "123<|endofprompt|>e\u0301", []int{5, 100276, 14, 15, 16}},
+		{"o200k_base.tiktoken", "aB<|endoftext|>", []int{0, 18, 199999}},
+		{"o200k_harmony.tiktoken", "<|channel|>a<|reserved_201087|>", []int{200005, 0, 201087}},
+		{"r50k_base.tiktoken", "12<|endoftext|>", []int{4, 50256}},
+	} {
+		tok, err := tokenizer.Load(fstest.MapFS{tc.name: {Data: data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Encode(tc.text, true); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q: %v, want %v", tc.name, tc.text, got, tc.want)
+		}
+	}
+	if tok, err := tokenizer.FromEncoding("o200k_harmony.tiktoken", data); err != nil || tok.Size() != 201088 {
+		t.Errorf("%d tokens, %v", tok.Size(), err)
 	}
 }
 
@@ -95,7 +126,7 @@ func TestGGUFByteLevel(t *testing.T) {
 		t.Errorf("%v, want %v: digits are split, and an end of sequence is added", got, want)
 	}
 	for name, change := range map[string]func(*tokenizer.GGUF){
-		"qwen35":        func(g *tokenizer.GGUF) { g.Pre = "qwen35" },
+		"superbpe":      func(g *tokenizer.GGUF) { g.Pre = "superbpe" },
 		"bert":          func(g *tokenizer.GGUF) { g.Model = "bert" },
 		"bos_token_id":  func(g *tokenizer.GGUF) { g.BOS = ptr(8) },
 		"twice":         func(g *tokenizer.GGUF) { g.Tokens[1] = "b" },
@@ -109,6 +140,32 @@ func TestGGUFByteLevel(t *testing.T) {
 		change(&bad)
 		if _, err := tokenizer.FromGGUF(bad); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestGGUFSpecialByText: tokens that llama.cpp takes for control tokens by their text.
+func TestGGUFSpecialByText(t *testing.T) {
+	for _, tc := range []struct {
+		tokens  []string
+		special []bool
+	}{
+		{[]string{"</s>", "<|im_end|>", "<|channel|>", "<|end|>", "x"}, []bool{true, true, false, true, false}},
+		{[]string{"</s>", "<|tool_response>"}, []bool{false, true}},
+		{[]string{"<|end|>", "<|return|>", "<|call|>"}, []bool{false, true, true}},
+	} {
+		g := tokenizer.GGUF{Model: "gpt2", Pre: "qwen2", Tokens: tc.tokens, Types: slices.Repeat([]int32{1}, len(tc.tokens))}
+		tok, err := tokenizer.FromGGUF(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, special := range tc.special {
+			if tok.Special(id) != special {
+				t.Errorf("%q: %q is special: %v", tc.tokens, tc.tokens[id], !special)
+			}
+		}
+		if got := tok.Encode(tc.tokens[1], false); !slices.Equal(got, []int{1}) {
+			t.Errorf("%q: %v", tc.tokens[1], got)
 		}
 	}
 }
@@ -183,6 +240,33 @@ func TestTiktokenVectors(t *testing.T) {
 	if compared < 250 {
 		t.Errorf("only %d strings compared", compared)
 	}
+}
+
+// FuzzGGUF runs texts through every kind of split over a vocabulary of bytes.
+func FuzzGGUF(f *testing.F) {
+	pres := []string{"llama-bpe", "qwen35", "gpt-4o", "tekken", "deepseek-v3", "deepseek-llm", "deepseek-coder", "falcon", "bailingmoe", "seed-coder", "kimi-k2", "default", "minicpm5", "smollm"}
+	var tokens []string
+	for r := rune(1); r < 0x180; r++ {
+		tokens = append(tokens, string(r))
+	}
+	var toks []*tokenizer.Tokenizer
+	for i, pre := range pres {
+		tok, err := tokenizer.FromGGUF(tokenizer.GGUF{Model: "gpt2", Pre: pre, Tokens: tokens})
+		if err != nil {
+			f.Fatal(err)
+		}
+		toks = append(toks, tok)
+		f.Add(uint8(i), "I'LL camelCaseÉtat 1234567\u3000\r\n  ok/\n\t!!日本\n")
+	}
+	f.Fuzz(func(t *testing.T, pre uint8, text string) {
+		if len(text) > 400 {
+			return
+		}
+		tok := toks[int(pre)%len(toks)]
+		if back := tok.Decode(tok.Encode(text, false), false); back != strings.ToValidUTF8(text, "\uFFFD") {
+			t.Errorf("%q comes back as %q", text, back)
+		}
+	})
 }
 
 func FuzzFromTiktoken(f *testing.F) {

@@ -16,7 +16,7 @@ import (
 )
 
 // Tokenizer reads the tokenizer that belongs to a path: a checkpoint's folder,
-// its tokenizer.json, or a GGUF file.
+// its tokenizer.json, a published tiktoken vocabulary, or a GGUF file.
 func Tokenizer(path string) (*tokenizer.Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -31,7 +31,11 @@ func Tokenizer(path string) (*tokenizer.Tokenizer, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := tokenizer.FromJSON(data)
+		read := tokenizer.FromJSON
+		if name := filepath.Base(path); filepath.Ext(name) == ".tiktoken" {
+			read = func(data []byte) (*tokenizer.Tokenizer, error) { return tokenizer.FromEncoding(name, data) }
+		}
+		t, err := read(data)
 		return t, named(path, err)
 	}
 	var t *tokenizer.Tokenizer
