@@ -199,7 +199,7 @@ func repeatJudge(s *State) Verdict {
 	}
 	f.Positions, f.Median = len(all), median(all)
 	if len(all) == 0 {
-		return cantTell("the answers hold no logprobs that could be compared", "a server that tells logprobs")
+		return incomparable(first, "the answers hold no logprobs that could be compared", "a server that tells logprobs")
 	}
 	v.Threshold = fmt.Sprintf("total variation of the next-token distributions at %d positions; beyond %.2f of the model's own spread (%.3f) no rounding reaches", len(all), differ, scale)
 	v.Floor = f
@@ -484,7 +484,7 @@ func decodeJudge(s *State) Verdict {
 	}
 	v := Verdict{Outcome: Pass, Threshold: fmt.Sprintf("total variation of the next-token distributions at %d positions, against the model's own spread of %.3f from token to token: rounding stays below %.2f of it at one position and %.2f in the middle (docs/probes.md); the server's own noise is %.4f", len(far), scale, differ, agree, s.Floor.Greatest)}
 	if len(far) == 0 {
-		return cantTell("the server's logprobs of what was decoded and of its prefill have no position in common", "")
+		return incomparable(tokensIn(&done[0].Answer), "the server's logprobs of what was decoded and of its prefill have no position in common", "")
 	}
 	if scale < leastSpread {
 		v.Outcome, v.Text = CantTell, fmt.Sprintf("decode and prefill agree within %.4f, but every position of this model's text looks like every other (spread %.4f); what would tell: --oracle DIR", most, scale)
@@ -731,6 +731,15 @@ func evictJudge(s *State) Verdict {
 // held are two answers of which the second must be like the first.
 type held struct{ want, got Asked }
 
+// incomparable is the verdict on answers whose distributions could not be compared,
+// in the given words unless the first of them tells logprobs that are no numbers.
+func incomparable(first []Token, words, wouldTell string) Verdict {
+	if slices.ContainsFunc(first, func(t Token) bool { return t.Logprob.Null }) {
+		return cantTell(noNumbers, "")
+	}
+	return cantTell(words, wouldTell)
+}
+
 // same judges answers that must be the same but for noise.
 func same(list []held, noise Floor, sign Sign, how, alone string) Verdict {
 	var all []float64
@@ -757,7 +766,7 @@ func same(list []held, noise Floor, sign Sign, how, alone string) Verdict {
 		if texts == len(list) {
 			return Verdict{Outcome: Pass, Text: "the texts are the same, letter by letter"}
 		}
-		return cantTell("the texts differ, and without logprobs a near tie cannot be told from a fault", "a server that tells logprobs")
+		return incomparable(tokensIn(&list[0].want.Answer), "the texts differ, and without logprobs a near tie cannot be told from a fault", "a server that tells logprobs")
 	}
 	scale := median(scales)
 	v := Verdict{Outcome: Pass, Threshold: fmt.Sprintf("total variation of the next-token distributions at %d positions, against the model's own spread of %.3f: rounding stays below %.2f of it; the server's own noise is %.4f", len(all), scale, differ, noise.Greatest)}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,18 @@ func TestHealthy(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestNothingToCompare: where all logprobs are null, the probes that compare them say
+// so, and do not ask for a server that tells logprobs.
+func TestNothingToCompare(t *testing.T) {
+	f := newFake()
+	f.noise = math.NaN()
+	for id, v := range f.all(t, Default, consistencyProbes) {
+		if v.Outcome == Pass || strings.Contains(v.Text, "tells logprobs") || strings.Contains(v.Text, "without logprobs") {
+			t.Errorf("%s: %s: %s", id, v.Outcome, v.Text)
 		}
 	}
 }

@@ -57,6 +57,9 @@ func (f *fake) logits(history string, c circumstance) []float64 {
 	return x
 }
 
+// number is a logprob as it goes over the wire: NaN is null.
+func number(x float64) Logprob { return Logprob{Value: x, Null: math.IsNaN(x)} }
+
 func word(i int) string { return fmt.Sprintf(" w%d", i) }
 
 // token chooses one and tells the likeliest.
@@ -86,9 +89,9 @@ func (f *fake) token(a *Ask, logits []float64, id int) Token {
 		}
 		return -1
 	}
-	t := Token{ID: name(id), Text: word(id), Logprob: Logprob{Value: logits[id] - math.Log(sum)}}
+	t := Token{ID: name(id), Text: word(id), Logprob: number(logits[id] - math.Log(sum))}
 	for _, i := range order[:max(0, a.Top)] {
-		t.Top = append(t.Top, Ranked{ID: name(i), Text: word(i), Logprob: Logprob{Value: logits[i] - math.Log(sum)}})
+		t.Top = append(t.Top, Ranked{ID: name(i), Text: word(i), Logprob: number(logits[i] - math.Log(sum))})
 	}
 	return t
 }

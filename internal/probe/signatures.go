@@ -33,6 +33,8 @@ const (
 	flatBy = 1.0
 	// floorLogprob is what engines write for minus infinity (vLLM: -9999.0).
 	floorLogprob = -9000
+	// noNumbers is why other probes have nothing to compare in a server that tells NaN.
+	noNumbers = "logprobs are no numbers; see the probe \"first\""
 )
 
 // capitalText and capitalChat ask the same of the raw model and through the chat
@@ -519,7 +521,7 @@ func decidedJudge(s *State) Verdict {
 	top, equal, flat := math.Inf(-1), true, true
 	for _, t := range tokens {
 		if t.Logprob.Null {
-			return cantTell("logprobs are no numbers; see the probe \"first\"", "")
+			return cantTell(noNumbers, "")
 		}
 		top = max(top, t.Logprob.Value)
 		equal = equal && level(t)
