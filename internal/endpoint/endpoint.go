@@ -104,6 +104,7 @@ func newTransport(root string, o Options) (http.RoundTripper, error) {
 		}
 		config.RootCAs = pool
 	}
+	// No proxy of the environment: what is asked is what the command names.
 	return &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSClientConfig:     config,
