@@ -30,7 +30,7 @@ type reader struct {
 // stream would cost the square of its length.
 type pile struct {
 	text, reasoning strings.Builder
-	arguments       []strings.Builder
+	arguments       []*strings.Builder // pointers: a Builder must not be moved
 }
 
 // Bounds of what a reader keeps, beside the bytes of the answer.
@@ -174,7 +174,7 @@ func (r *reader) message(to *probe.Choice, p *pile, m *apiMessage, part bool) {
 		}
 		for len(to.Calls) <= at {
 			to.Calls = append(to.Calls, probe.Call{})
-			p.arguments = append(p.arguments, strings.Builder{})
+			p.arguments = append(p.arguments, &strings.Builder{})
 		}
 		if c.Function.Name != nil && to.Calls[at].Name == "" {
 			to.Calls[at].Name = *c.Function.Name

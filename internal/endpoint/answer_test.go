@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -69,6 +70,11 @@ func TestLenient(t *testing.T) {
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}},{"index":1,"function":{"name":"g","arguments":"{}"}}]}}]}`},
 			probe.Choice{Calls: []probe.Call{{Name: "f", Arguments: `{"a":1}`}, {Name: "g", Arguments: "{}"}}}, ""},
+		{"calls that take turns", two, []string{
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"name":"g","arguments":"["}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}},{"index":1,"function":{"arguments":"]"}},{"index":2,"function":{"name":"h","arguments":"1"}}]}}]}`},
+			probe.Choice{Calls: []probe.Call{{Name: "f", Arguments: "{}"}, {Name: "g", Arguments: "[]"}, {Name: "h", Arguments: "1"}}}, ""},
 		{"a call without numbers", two, []string{
 			`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}`},
@@ -251,12 +257,24 @@ func FuzzAnswer(f *testing.F) {
 		`{"text":"a","meta_info":{"finish_reason":{"type":"stop","matched":"NaN happened"},"input_token_logprobs":[[null,1,"a"]],"input_top_logprobs":[null],"output_token_logprobs":[[-1,2,null]],"output_top_logprobs":[[[-1,2,null],[-2]]]}}`,
 		`[{"meta_info":{}},{"meta_info":{"completion_tokens":5}}]`,
 		`{"error":{"message":"x","code":400}}`, `{"tokens":[1,2]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{"}},{"index":1,"function":{"arguments":"[","name":"g"}}]}}]}`,
 	} {
-		f.Add([]byte(s), true)
+		f.Add([]byte(s+"\n"+s), true)
 		f.Add([]byte(s), false)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, echoed bool) {
-		for _, r := range []func(*reader, []byte) error{readOpenAI, readGenerate, readTokens("tokens"), readHealth, readMetrics} {
+		parts := func(r *reader, data []byte) error {
+			for range 2 {
+				for line := range bytes.Lines(data) {
+					var v apiAnswer
+					if _, err := readJSON(line, &v); err == nil {
+						r.add(&v, true)
+					}
+				}
+			}
+			return nil
+		}
+		for _, r := range []func(*reader, []byte) error{parts, readOpenAI, readGenerate, readTokens("tokens"), readHealth, readMetrics} {
 			out := newAnswer()
 			rd := &reader{ask: &probe.Ask{Echo: true, Top: 3, Tokens: []int{4, 5}}, answer: &out, echoed: echoed, top: 3}
 			_ = r(rd, in) // an error is as good as an answer

@@ -297,7 +297,7 @@ func errorOf(data []byte) *apiError {
 		e.code = int(n)
 	}
 	if e.message == "" && len(v.Detail) > 0 {
-		e.message = text2(v.Detail)
+		e.message = plainText(v.Detail)
 	}
 	if e.message == "" {
 		return nil
@@ -305,8 +305,8 @@ func errorOf(data []byte) *apiError {
 	return e
 }
 
-// text2 is a JSON text without its quotes, anything else as it stands.
-func text2(data json.RawMessage) string {
+// plainText is a JSON text without its quotes, anything else as it stands.
+func plainText(data json.RawMessage) string {
 	var s string
 	if json.Unmarshal(data, &s) == nil {
 		return s
