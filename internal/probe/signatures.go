@@ -26,11 +26,12 @@ const (
 	// loop is how many times one token has to come, as the whole answer, to be more
 	// than a stutter.
 	loop = 8
-	// flatBy is how near to the logarithm of the vocabulary the likeliest token of a
-	// flat distribution lies. Dummy weights (vLLM --load-format dummy, vocabulary
-	// 49,152) gave -10.8 everywhere, which is -ln(49152); a trained model's greedy
-	// tokens lie above -4.
-	flatBy = 1.0
+	// flatPart is the part of -ln(vocabulary) below which the likeliest token of a flat
+	// distribution lies. Dummy weights (vLLM --load-format dummy, vocabulary 49,152)
+	// gave -10.8 everywhere, which is all of it; weights drawn with a standard
+	// deviation of 0.02, as before a training, -8.7 or less (0.8 of it). A trained
+	// model's greedy tokens lie above -4.
+	flatPart = 0.7
 	// floorLogprob is what engines write for minus infinity (vLLM: -9999.0).
 	floorLogprob = -9000
 	// noNumbers is why other probes have nothing to compare in a server that tells NaN.
@@ -539,7 +540,7 @@ func decidedJudge(s *State) Verdict {
 		v := cantTell(fmt.Sprintf("at all %d positions every token is about as likely as every other (%.2f at most): weights that were never loaded, or an untrained model", len(tokens), top),
 			"a comparison with the checkpoint (--oracle)")
 		v.Signs, v.Evidence = []Sign{SignFlat}, quote
-		v.Threshold = fmt.Sprintf("greedy logprobs within %.1f of -ln(vocabulary), as dummy weights gave", flatBy)
+		v.Threshold = fmt.Sprintf("greedy logprobs below %.1f of -ln(vocabulary): dummy weights gave all of it, untrained ones 0.8", flatPart)
 		return v
 	}
 	return Verdict{Outcome: Pass, Text: fmt.Sprintf("greedy tokens have logprobs up to %.2f", top)}
@@ -561,7 +562,7 @@ func level(t Token) bool {
 // flat says whether the likeliest token is hardly likelier than chance.
 func (s *State) flat(t Token) bool {
 	if s.Target.Vocab > 0 {
-		return t.Logprob.Value < -math.Log(float64(s.Target.Vocab))+flatBy
+		return t.Logprob.Value < -flatPart*math.Log(float64(s.Target.Vocab))
 	}
 	n := len(t.Top)
 	return n >= 2 && t.Logprob.Value < -7 && t.Top[0].Logprob.Value-t.Top[n-1].Logprob.Value < 0.5

@@ -200,6 +200,7 @@ func TestDecided(t *testing.T) {
 			return a
 		}(), 0, CantTell, []Sign{SignFlat}},
 		{"tiny random model", answer("a b c d e f g h i j", -5.1), 300, CantTell, []Sign{SignFlat}},
+		{"untrained weights", answer("a b c d e f g h i j", -8.67), 49152, CantTell, []Sign{SignFlat}},
 		{"undecided but trained", answer("a b c d e f g h i j", -4), 49152, Pass, nil},
 		{"all logits equal", equal, 49152, Fail, []Sign{SignFlat}},
 		{"nothing told", untold, 49152, CantTell, nil},
