@@ -673,11 +673,15 @@ func parametersJudge(s *State) Verdict {
 	if v, ok := s.overlong(); ok {
 		return v
 	}
-	var obeyed, open []string
+	var obeyed, open, refused []string
 	var quote []finding.Evidence
 	var seeds []*Asked
 	for i := range s.Rounds {
 		a := &s.Rounds[i][0]
+		if a.Answer.Failure == Unsupported {
+			refused = append(refused, a.Ask.Label+": "+clip(a.Answer.Error, 80))
+			continue
+		}
 		if !a.Answer.OK() || len(a.Answer.Choices) == 0 {
 			open = append(open, a.Ask.Label+": "+failed(&a.Answer))
 			continue
@@ -732,7 +736,11 @@ func parametersJudge(s *State) Verdict {
 		v.Evidence = quote
 		return v
 	}
-	return Verdict{Outcome: Pass, Text: "max_tokens, " + strings.Join(obeyed, ", ") + " are obeyed"}
+	v := Verdict{Outcome: Pass, Text: "max_tokens, " + strings.Join(obeyed, ", ") + " are obeyed"}
+	if len(refused) > 0 {
+		v.Text += "; refused by name: " + strings.Join(refused, "; ")
+	}
+	return v
 }
 
 // overlong finds an answer of any probe that is longer than what was asked for.

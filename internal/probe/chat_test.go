@@ -292,6 +292,11 @@ func TestParameters(t *testing.T) {
 			}
 		}}, CantTell, nil},
 		{"n is ignored", nil, chatter{ignoreN: true}, CantTell, nil},
+		{"n is refused (llama.cpp)", nil, chatter{change: func(a Ask, r *Answer) {
+			if a.N > 1 {
+				*r = Answer{Failure: Unsupported, Error: "Field 'n': Value must be between 1 <= value <= 1, but got 2"}
+			}
+		}}, Pass, nil},
 		{"seed is ignored", nil, chatter{ignoreSeed: true}, CantTell, nil},
 		{"max_tokens is ignored", nil, chatter{change: func(a Ask, r *Answer) { r.AnswerCount = 400 }}, Fail, []Sign{SignParameter}},
 		{"nothing answered", nil, chatter{change: func(_ Ask, r *Answer) { *r = failure(TimedOut) }}, CantTell, nil},

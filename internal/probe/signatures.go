@@ -597,6 +597,9 @@ func staleJudge(s *State) Verdict {
 		}
 		check("start", fmt.Sprintf("after %d (seconds since 1970)", e.StartedAfter), have, t.Started >= e.StartedAfter)
 	}
+	if n := s.claimed(); e.Context > 0 && n >= e.Context {
+		right = append(right, fmt.Sprintf("context %d", n)) // less is judged by the probe "context"
+	}
 	quote := func(text string) []finding.Evidence {
 		return []finding.Evidence{{Kind: "endpoint", File: t.Sources["Model"], Text: text}}
 	}
@@ -609,7 +612,7 @@ func staleJudge(s *State) Verdict {
 	case len(unknown) > 0:
 		return cantTell("the server does not tell its "+strings.Join(unknown, " and "), "")
 	}
-	return cantTell("nothing was said of the server that ought to be here", "its model, version or start (--expect)")
+	return cantTell("of the server that ought to be here neither model nor engine, version or start was said", "--expect")
 }
 
 // sameModel compares names as users write them: the served name, a path, or the

@@ -230,6 +230,9 @@ func TestStale(t *testing.T) {
 		{"version in part", Expected{Version: "0.32"}, Pass},
 		{"version that only begins alike", Expected{Version: "0.3"}, Fail},
 		{"another version", Expected{Model: "smol", Version: "0.31.0"}, Fail},
+		{"context", Expected{Context: 8192}, Pass},
+		{"more context", Expected{Context: 16384}, CantTell}, // see the probe "context"
+		{"more context, right model", Expected{Context: 16384, Model: "smol"}, Pass},
 		{"started later", Expected{StartedAfter: 900}, Pass},
 		{"started before", Expected{StartedAfter: 1100}, Fail},
 	} {
