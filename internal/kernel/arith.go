@@ -35,6 +35,10 @@ type arithmetic interface {
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.
 	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)
+	// nibblesDot is dot4x1 with such weights, in groups of group columns, a multiple of
+	// 16. Rows of codes lie stride bytes apart, their scales scaleStride values. It
+	// returns false, having done nothing, if it can't.
+	nibblesDot(acc []lanes, codes []byte, stride int, x []float32, table *[16]float32, scales []float32, scaleStride, group int) bool
 	// unpack brings blocks of a GGUF format to unsigned codes, a scale for
 	// each four columns and a minimum for each 32 (noMinimum where the format has
 	// none).

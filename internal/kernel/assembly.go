@@ -25,6 +25,7 @@ type vectors struct {
 	fp8DotAsm     func(acc *lanes, codes *byte, stride int, x, scales *float32, run, runs int) int
 	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int) // if there is no fp8DotAsm
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
+	nibblesDotAsm func(acc *lanes, codes *byte, stride int, x *float32, table *[16]float32, scales *float32, scaleStride, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
 	addRowsAsm    func(dst, rows *float32, stride int, factors *float32, count, n int)
 	expShiftedAsm func(dst, x *float32, n int, shift float32)
@@ -190,6 +191,16 @@ func (v *vectors) nibbles(dst []float32, codes []byte, table *[16]float32, scale
 	}
 	_ = codes[group*len(scales)/2-1]
 	v.nibblesAsm(&dst[0], &codes[0], table, &scales[0], len(scales), group/16)
+}
+
+func (v *vectors) nibblesDot(acc []lanes, codes []byte, stride int, x []float32, table *[16]float32, scales []float32, scaleStride, group int) bool {
+	groups := len(x) / group
+	if v.nibblesDotAsm == nil || groups == 0 || group%16 != 0 || len(x)%group != 0 {
+		return false
+	}
+	_, _, _ = acc[3], codes[3*stride+len(x)/2-1], scales[3*scaleStride+groups-1]
+	v.nibblesDotAsm(&acc[0], &codes[0], stride, &x[0], table, &scales[0], 4*scaleStride, groups, group/16)
+	return true
 }
 
 func (v *vectors) addScaled(dst, x []float32, f float32) {

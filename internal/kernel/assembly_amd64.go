@@ -26,7 +26,7 @@ func assembly() []arithmetic {
 		wide := &vectors{
 			set: "avx512", dot1x1Asm: dot1x1AVX512, dot4x1Asm: dot4x1AVX512, dot4xNAsm: dot4xNAVX512, dot4x4Asm: dot4x4AVX512, sumsAsm: sumsAVX512,
 			bf16DotAsm: bf16Dot4x1AVX512, f16DotAsm: f16Dot4x1AVX512, bf16DecodeAsm: bf16DecodeAVX512, f16DecodeAsm: f16DecodeAVX512,
-			f32DecodeAsm: f32DecodeAVX512, fp8HalfAsm: fp8HalfAVX512, halfScaledAsm: halfScaledAVX512, fp8DotAsm: fp8Dot4x1AVX512, nibblesAsm: nibblesAVX512, addScaledAsm: addScaledAVX512,
+			f32DecodeAsm: f32DecodeAVX512, fp8HalfAsm: fp8HalfAVX512, halfScaledAsm: halfScaledAVX512, fp8DotAsm: fp8Dot4x1AVX512, nibblesAsm: nibblesAVX512, nibblesDotAsm: nibblesDot4x1AVX512, addScaledAsm: addScaledAVX512,
 			addRowsAsm: addRowsAVX512, expShiftedAsm: expShiftedAVX512, siluAsm: siluAVX512, addAsm: addAVX512, largestAsm: largestAVX512, divideAsm: divideAVX512, roundBF16Asm: roundBF16AVX512,
 			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, fetchAsm: fetch, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
 		}

@@ -132,6 +132,20 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 		list := floats(r, n/group)
 		decoded("nibbles", func(a arithmetic, dst []float32) { a.nibbles(dst, half, &table, list) })
 	}
+	for _, group := range []int{16, 48, n} {
+		whole := n / group * group
+		list := floats(r, 4*(n/16))
+		compare("nibblesDot", 4, func(a arithmetic, acc []lanes) {
+			if a.nibblesDot(acc, half, stride, x[:whole], &table, list, n/16, group) || whole == 0 {
+				return
+			}
+			rows := make([]float32, 4*whole)
+			for k := range 4 {
+				ref.nibbles(rows[k*whole:][:whole], half[k*stride:], &table, list[k*(n/16):][:whole/group])
+			}
+			ref.dot4x1(acc, rows, whole, x[:whole])
+		})
+	}
 	checkBlocks(t, a, r, floats, raw)
 	size, count := n-r.IntN(16), r.IntN(5)
 	any := floats(r, 4*stride)

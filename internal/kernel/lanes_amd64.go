@@ -152,6 +152,11 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
 
+// nibblesDot4x1AVX512 is dot4x1 with weights that are table[code] times the scale of a group of 16*vectors columns; the scales of rows lie scaleStride bytes apart.
+//
+//go:noescape
+func nibblesDot4x1AVX512(acc *lanes, codes *byte, stride int, x *float32, table *[16]float32, scales *float32, scaleStride int, groups int, vectors int)
+
 // fetch brings n bytes to the second-level cache, n >= 1.
 //
 //go:noescape

@@ -402,11 +402,22 @@ func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
 // dot4 differs from decoding in that it decodes the scales of more columns at a
 // time.
 func (w *nibbles) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
-	most := halfSegment / w.group
+	most := min(halfSegment, w.cols) / w.group
 	for c := 0; c < w.cols; c += halfSegment {
 		n := min(halfSegment, w.cols-c)
+		if n == w.cols { // the scales of all four rows
+			w.scaleList(s, s.list[:4*most], row*w.cols)
+		}
 		for r := range 4 {
-			w.scaleList(s, s.list[r*most:][:n/w.group], (row+r)*w.cols+c)
+			if n < w.cols {
+				w.scaleList(s, s.list[r*most:][:n/w.group], (row+r)*w.cols+c)
+			}
+			if row+r+4 < len(w.codes)*2/w.cols {
+				arith.fetch(w.stored(row+r+4, c, n))
+			}
+		}
+		if arith.nibblesDot(acc, w.codes[(row*w.cols+c)/2:], w.cols/2, x[c:c+n], &w.table, s.list[:], most, w.group) {
+			continue
 		}
 		for d := 0; d < n; d += segment {
 			k := min(segment, n-d)

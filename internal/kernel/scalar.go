@@ -125,6 +125,10 @@ func (scalar) blockDot(numfmt.GGUF, []lanes, []lanes, []byte, int, []int8, []flo
 
 func (scalar) fetch([]byte) {}
 
+func (scalar) nibblesDot([]lanes, []byte, int, []float32, *[16]float32, []float32, int, int) bool {
+	return false
+}
+
 func (scalar) addScaled(dst, x []float32, f float32) {
 	x = x[:len(dst)]
 	for i, v := range x {

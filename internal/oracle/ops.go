@@ -78,14 +78,21 @@ func (r *rotation) grow(n int) {
 // product, round the result. The result keeps the order of x.
 func (r *rotation) turn(x []float32, pos int, interleave bool, eager, round rounder) {
 	cos, sin := r.cos[pos*r.half:][:r.half], r.sin[pos*r.half:][:r.half]
-	p := make([]float32, 4) // one for all, as eager makes it escape
+	var p []float32
+	if eager != nil {
+		p = make([]float32, 4)
+	}
 	for i := range r.half {
 		a, b := i, i+r.half
 		if interleave {
 			a, b = 2*i, 2*i+1
 		}
+		if eager == nil {
+			x[a], x[b] = float32(x[a]*cos[i])-float32(x[b]*sin[i]), float32(x[b]*cos[i])+float32(x[a]*sin[i])
+			continue
+		}
 		p[0], p[1], p[2], p[3] = x[a]*cos[i], x[b]*sin[i], x[b]*cos[i], x[a]*sin[i]
-		eager.apply(p)
+		eager(p)
 		x[a], x[b] = p[0]-p[1], p[2]+p[3]
 	}
 	round.apply(x[:2*r.half])
