@@ -103,6 +103,6 @@ func newNumericsTopic() *cobra.Command {
 	for _, s := range numerics.Switches() {
 		b.WriteString("  " + s.Name + "=" + strings.Join(s.Values, " | ") + "\n")
 	}
-	b.WriteString("\nfault= may be given several times; page=N is the page size for fault=stale-page.\nWhat each fault looks like: docs/faults.md.")
+	b.WriteString("\nfault= may be given several times; page=N is the page size for fault=stale-page and stale-hit.\nWhat each fault looks like: docs/faults.md.")
 	return &cobra.Command{Use: "numerics", Short: "Arithmetics of eval and trace", Long: b.String()}
 }

@@ -43,6 +43,9 @@ var faults = map[string]fault{
 	"stale page of the KV cache": {
 		wrong: 8, nan: -1, tell: "right up to a page, fluent and wrong behind it; nothing is NaN",
 	},
+	"stale page after a prefix hit": {
+		wrong: 17, nan: -1, tell: "the same prompt is right when it is computed anew, and wrong when its beginning comes from the cache",
+	},
 	"missing input_scale": {
 		wrong: 0, nan: 0, where: "expert.gate", tell: "NaN begins in the first NVFP4 matrix; with a scale missing for some experts only, in the tokens that go to them",
 	},
@@ -78,7 +81,7 @@ func (f *fault) play(t *testing.T) symptom {
 	t.Helper()
 	dir := oracletest.Write(t, f.Config, f.Options)
 	healthy, faulty := open(t, dir, f.Healthy), open(t, dir, f.Faulty)
-	a, b := logits(t, healthy, prompt, len(prompt)), logits(t, faulty, prompt, len(prompt))
+	a, b := logits(t, healthy, prompt, len(prompt)), f.logits(t, faulty)
 	s := symptom{wrong: -1, nan: -1}
 	v := healthy.Spec.Vocab
 	for i := range a {
@@ -98,7 +101,32 @@ func (f *fault) play(t *testing.T) symptom {
 	}
 	s.where = sum.FirstBad
 	s.greedy, s.sound = greedy(t, faulty), greedy(t, healthy)
+	if f.Hit > 0 { // the first token behind the prompt is the last one's likeliest
+		last := b[len(b)-v:]
+		s.greedy = []int{oracle.TopK(last, 1)[0]}
+		s.sound = s.sound[:1]
+	}
 	return s
+}
+
+// logits are those of the prompt, which begins with tokens of an earlier text where
+// the fault needs that.
+func (f *fault) logits(t *testing.T, m *oracle.Model) []float32 {
+	t.Helper()
+	if f.Hit == 0 {
+		return logits(t, m, prompt, len(prompt))
+	}
+	s := m.NewSession(nil)
+	hidden, err := s.Feed(t.Context(), prompt[:f.Hit])
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := s.Logits(hidden)
+	s = s.Fork(f.Hit)
+	if hidden, err = s.Feed(t.Context(), prompt[f.Hit:]); err != nil {
+		t.Fatal(err)
+	}
+	return append(out, s.Logits(hidden)...)
 }
 
 func greedy(t *testing.T, m *oracle.Model) []int {

@@ -20,6 +20,7 @@ func (s *Session) Truncate(n int) bool {
 			l.truncate(n)
 		}
 	}
+	s.hit()
 	return true
 }
 
@@ -42,7 +43,23 @@ func (s *Session) Fork(n int) *Session {
 			from = from[1:]
 		}
 	}
+	f.hit()
 	return f
+}
+
+// hit plays what goes wrong when a text goes on from what an earlier one left.
+func (s *Session) hit() {
+	page := s.m.Num.Page
+	if !s.m.Num.Has(numerics.StaleHit) {
+		return
+	}
+	for _, c := range s.caches {
+		for l := range c.all {
+			for pos := page; pos < min(2*page, len(l.data)/l.width); pos++ {
+				copy(l.row(pos), l.row(pos-page))
+			}
+		}
+	}
 }
 
 // forgets says that what was written can be undone.

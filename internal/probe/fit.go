@@ -131,10 +131,14 @@ func between(t *Token, a, b *Row) (d float64, nan bool) {
 	return variation(p, shares(t, a, func(i int) float64 { return b.Told[i] }, b.Own)), false
 }
 
-// walk compares all tokens of the texts.
-func walk(texts []Text, rows [][]Row, distance func(t *Token, text, at int) (float64, bool)) []gap {
+// walk compares all tokens of the texts that were computed anew, or of those whose
+// beginning came from the cache.
+func walk(texts []Text, cached bool, rows [][]Row, distance func(t *Token, text, at int) (float64, bool)) []gap {
 	var list []gap
 	for i := range texts {
+		if texts[i].Cached != cached {
+			continue
+		}
 		told := texts[i].told()
 		for at := range min(len(told), len(rows[i])) {
 			if rows[i][at].Skip {
@@ -169,9 +173,9 @@ func worst(gaps []gap) float64 {
 }
 
 // fit puts an arithmetic beside the server.
-func fit(texts []Text, a *Arithmetic) fitted {
+func fit(texts []Text, cached bool, a *Arithmetic) fitted {
 	f := fitted{Arithmetic: a}
-	f.gaps = walk(texts, a.Rows, func(t *Token, i, at int) (float64, bool) { return beside(t, &a.Rows[i][at]) })
+	f.gaps = walk(texts, cached, a.Rows, func(t *Token, i, at int) (float64, bool) { return beside(t, &a.Rows[i][at]) })
 	f.apart = apartOf(f.gaps)
 	for _, g := range f.gaps {
 		if g.nan {
@@ -188,17 +192,17 @@ type fits struct {
 	pair  string // the two with the worst row
 }
 
-func compareAll(texts []Text, ref *Reference) fits {
+func compareAll(texts []Text, ref *Reference, cached bool) fits {
 	var f fits
 	for i := range ref.Arithmetics {
 		a := &ref.Arithmetics[i]
-		f.all = append(f.all, fit(texts, a))
+		f.all = append(f.all, fit(texts, cached, a))
 		for k := range i {
 			b := &ref.Arithmetics[k]
 			if !a.Sound || a.Coarse || !b.Sound || b.Coarse {
 				continue
 			}
-			n := apartOf(walk(texts, a.Rows, func(t *Token, i, at int) (float64, bool) {
+			n := apartOf(walk(texts, cached, a.Rows, func(t *Token, i, at int) (float64, bool) {
 				return between(t, &a.Rows[i][at], &b.Rows[i][at])
 			}))
 			if n.row > f.noise.row || f.pair == "" {
@@ -306,9 +310,20 @@ func (f *fits) faults() []fitted {
 	return list
 }
 
+// hint is the nearest fault where none explains the server, when it is clearly
+// nearer than what is sound: a fault that is not alone, or a checkpoint that is not
+// quite the server's.
+func (f *fits) hint(best *fitted) *fitted {
+	list := f.nearest(false)
+	if len(list) == 0 || list[0].nan > best.nan || 2*list[0].row > best.row || 3*list[0].median > 2*best.median {
+		return nil
+	}
+	return &list[0]
+}
+
 // Settled says whether the arithmetics so far say all that there is to say, so
 // that no further ones need to be computed: a sound one is that of the server.
 func (r *Reference) Settled(texts []Text) bool {
-	f := compareAll(texts, r)
+	f := compareAll(texts, r, false)
 	return f.settled()
 }

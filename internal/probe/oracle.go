@@ -43,8 +43,8 @@ const (
 
 func oracleMost(l Level) Cost {
 	c := Cost{Requests: 1, PromptTokens: len(oraclePrompt), AnswerTokens: oracleAnswer, Together: 1}
-	if l >= Default {
-		c.Add(Cost{Requests: 1, PromptTokens: oracleReach * 3 / 2, AnswerTokens: oracleTail, Together: 1})
+	if l >= Default { // two prompts as ids, and the long one twice
+		c.Add(Cost{Requests: 4, PromptTokens: 2 * oracleReach * 3 / 2, AnswerTokens: 2 * oracleTail, Together: 1})
 	}
 	if l >= Thorough {
 		c.Add(Cost{Requests: 1, PromptTokens: len(oraclePrompt), AnswerTokens: oracleFull, Together: 1})
@@ -52,41 +52,75 @@ func oracleMost(l Level) Cost {
 	return c
 }
 
+// oracleNext asks for one text after the other. Where the server takes ids as a prompt
+// and tells those of an answer, it is asked for the ids of the prompt first: texts
+// of tokens do not always say which token it is.
 func oracleNext(s *State) []Ask {
 	has := s.Target.Has
 	if !has.Completions || !has.Logprobs {
 		return nil
 	}
-	ask := Ask{Kind: Completion, Label: "greedy, for the exact engine", Prompt: oraclePrompt, Sampling: Greedy, Max: oracleAnswer, Top: min(max(has.Top, 1), 10), Echo: has.Echo, IgnoreEOS: has.IgnoreEOS}
-	switch {
-	case len(s.Rounds) == 0:
-	case len(s.Rounds) == 1 && s.Level >= Default && !s.Gentle:
+	ask, ok := s.oracleAsk()
+	if !ok || ask.Max < 1 {
+		return nil
+	}
+	if has.Tokenize && has.TokenPrompts && has.IDs && s.Level >= Default {
+		ids, known := s.tokenized(ask.Prompt)
+		if !known {
+			return []Ask{{Kind: Tokenize, Label: "its tokens, for the exact engine", Prompt: ask.Prompt}}
+		}
+		ask.Tokens = ids
+	}
+	return []Ask{ask}
+}
+
+// oracleAsk is the next text; ok is false when there is none.
+func (s *State) oracleAsk() (ask Ask, ok bool) {
+	has := s.Target.Has
+	ask = Ask{
+		Kind: Completion, Label: "greedy, for the exact engine", Prompt: oraclePrompt, Sampling: Greedy, Max: s.Afford(oracleAnswer),
+		Top: min(max(has.Top, 1), 10), Echo: has.Echo, IgnoreEOS: has.IgnoreEOS,
+	}
+	switch n := len(s.completions()); {
+	case n == 0:
+	case n < 3 && s.Level >= Default && !s.Gentle:
 		length := oracleLength(s)
 		if length == 0 {
-			return nil
+			return ask, false
 		}
 		ask.Label, ask.Max, ask.Prompt = fmt.Sprintf("about %d tokens, for the exact engine", length), oracleTail, longText(length, tokensPerByte(s))
-	case len(s.Rounds) == 2 && s.Level >= Thorough:
+		if n == 2 { // now its beginning is in the cache, where logprobs of the prompt are not told from
+			ask.Label, ask.Echo = "the same out of the prefix cache, for the exact engine", false
+		}
+	case n == 3 && s.Level >= Thorough:
 		ask.Label, ask.Sampling, ask.Max = "sampled, for the exact engine", Hot, oracleFull
 		seed := 7
 		ask.Seed = &seed
 	default:
-		return nil
+		return ask, false
 	}
 	if n := s.Target.Context; n > 0 { // as far as the context allows
 		ask.Max = min(ask.Max, n-1-int(float64(len(ask.Prompt))*tokensPerByte(s)+1))
 	}
-	if ask.Max < 1 {
-		return nil
+	return ask, true
+}
+
+// tokenized are the ids of a prompt as the server told them, none when it did not;
+// known is false when it was not asked.
+func (s *State) tokenized(prompt string) (ids []int, known bool) {
+	for _, a := range s.answers() {
+		if a.Ask.Kind == Tokenize && a.Ask.Prompt == prompt {
+			return a.Answer.Tokens, true
+		}
 	}
-	return []Ask{ask}
+	return nil, false
 }
 
 // tokensPerByte is what the server's own count of the first prompt says; before
 // that a byte may be a token.
 func tokensPerByte(s *State) float64 {
-	if len(s.Rounds) > 0 {
-		if a := s.Rounds[0][0]; a.Answer.PromptCount > 0 {
+	for _, a := range s.completions() {
+		if a.Answer.PromptCount > 0 {
 			return float64(a.Answer.PromptCount) / float64(len(a.Ask.Prompt))
 		}
 	}
@@ -125,13 +159,14 @@ func longText(tokens int, perByte float64) string {
 // oracleTexts are the answers that told logprobs.
 func oracleTexts(s *State) []Text {
 	var list []Text
-	for _, a := range slices.Concat(s.Rounds...) {
+	for i, a := range s.completions() {
 		if !a.Answer.OK() || len(a.Answer.Choices) == 0 || !a.Answer.Choices[0].Told {
 			continue
 		}
 		t := Text{
-			Prompt: a.Ask.Prompt, Echoed: a.Answer.Prompt, Answer: a.Answer.Choices[0].Tokens, Said: a.Answer.Choices[0].Text,
+			Prompt: a.Ask.Prompt, IDs: a.Ask.Tokens, Echoed: a.Answer.Prompt, Answer: a.Answer.Choices[0].Tokens, Said: a.Answer.Choices[0].Text,
 			Count: a.Answer.PromptCount, Asked: a.Answer.Exchange, Greedy: a.Ask.Sampling == Greedy, Special: true,
+			Cached: i == 2 && s.Level >= Default && a.Answer.Cached != 0,
 		}
 		if len(t.told()) > 0 {
 			list = append(list, t)
@@ -155,7 +190,7 @@ func judgeOracle(s *State) Verdict {
 	case s.Reference.Missing != "":
 		return cantCompare(s.Reference.Missing)
 	}
-	f := compareAll(texts, s.Reference)
+	f := compareAll(texts, s.Reference, false)
 	v := Verdict{Threshold: f.threshold()}
 	count := 0
 	if len(f.all) > 0 {
@@ -178,10 +213,27 @@ func judgeOracle(s *State) Verdict {
 		if best.Coarse {
 			v.Text += ": its KV cache has eight bits"
 		}
+		v.outOfCache(s, texts, best)
 		return v
 	}
 	v.blame(texts, &f, f.plain(), fitting)
 	return v
+}
+
+// outOfCache holds the answers whose beginning came from the prefix cache against the
+// arithmetic that the server has otherwise.
+func (v *Verdict) outOfCache(s *State, texts []Text, best *fitted) {
+	f := compareAll(texts, s.Reference, true)
+	for _, x := range f.all {
+		if x.Name != best.Name || len(x.gaps) < enough || x.nan == 0 && x.within(f.bound()) {
+			continue
+		}
+		part := parts(&x, f.bound().row)
+		v.Outcome, v.Signs, v.Threshold = Fail, []Sign{SignPrefix}, f.threshold()
+		v.Text = fmt.Sprintf("%s; but out of the prefix cache they differ by %.2f from %s", v.Text, part.d, place(&texts[part.text], part.at))
+		v.Evidence = quote(texts, &x, part)
+		return
+	}
 }
 
 // blame says where the server leaves the nearest sound arithmetic, and which fault
@@ -226,6 +278,10 @@ func (v *Verdict) blame(texts []Text, f *fits, best *fitted, fitting []fitted) {
 		v.Text = fmt.Sprintf("sound arithmetics differ by %.2f among themselves for this model, too much to judge by; %s", f.noise.row, apart)
 	default:
 		v.Text = fmt.Sprintf("the server's logprobs are not those of the checkpoint: %s; %d arithmetics of known faults do not fit either", apart, len(f.nearest(false)))
+		if x := f.hint(best); x != nil {
+			v.Text += fmt.Sprintf(", the nearest is %s, which differs by %.2f where %s does by %.2f", x.Name, x.row, best.Name, best.row)
+			v.Suspects = []Suspect{{Class: x.Cause, Confidence: finding.Possible, Title: x.Fault, Why: "of all arithmetics its numbers are nearest to the server's, and not near enough"}}
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func badLater(at, _ int, l float64) float64 {
 func TestOracleVerdicts(t *testing.T) {
 	s := oracleAsked(t, newFake(), Default)
 	texts := oracleTexts(s)
-	if len(s.Rounds) != 2 || len(texts) != 2 {
+	if len(s.Rounds) != 3 || len(texts) != 3 || !texts[2].Cached {
 		t.Fatalf("%d rounds, %d texts", len(s.Rounds), len(texts))
 	}
 	fault := func(a Arithmetic, words, cause string) Arithmetic {
@@ -92,6 +92,7 @@ func TestOracleVerdicts(t *testing.T) {
 		{"two known faults", append(sound(other(20)), fault(exactly("a", texts, equal), "first", "kv-cache-dtype"), fault(exactly("b", texts, noisy), "second", "numerics-garbage")), Fail,
 			"as well possible: second", []string{"kv-cache-dtype", "numerics-garbage"}},
 		{"a fault that is not the server's", append(sound(other(20)), fault(exactly("a", texts, other(10)), "first", "kv-cache-dtype")), Fail, "1 arithmetics of known faults do not fit", nil},
+		{"a fault that is not alone", append(sound(other(0)), fault(exactly("a", texts, func(at, k int, l float64) float64 { return l - 0.25*float64(at%2) }), "first", "kv-cache-dtype")), Fail, "the nearest is a, which", []string{"kv-cache-dtype"}},
 		{"a fault that hardly does anything", append(sound(noisy), fault(exactly("a", texts, equal), "first", "kv-cache-dtype")), Pass, "", nil},
 		{"NaN of the engine alone", sound(badLater), Fail, "exact has NaN from token 5 of the prompt", nil},
 		{"NaN of the checkpoint", []Arithmetic{fault(exactly("exact", texts, badLater), "itself", "checkpoint-incomplete")}, Fail, "for this checkpoint itself", []string{"checkpoint-incomplete"}},
@@ -107,6 +108,53 @@ func TestOracleVerdicts(t *testing.T) {
 		}
 		if (v.Outcome == Fail) != slices.Contains(v.Signs, SignOracle) {
 			t.Errorf("%s: signs %v", tc.name, v.Signs)
+		}
+	}
+}
+
+// TestOracleOutOfCache: an answer that is right when computed anew, and wrong out of
+// the prefix cache.
+func TestOracleOutOfCache(t *testing.T) {
+	for _, faulty := range []bool{false, true} {
+		f := newFake()
+		f.has.Echo, f.noise = false, 0
+		f.faulty = func(c circumstance) bool { return faulty && c.cached && c.decoded > 3 }
+		s := oracleAsked(t, f, Default)
+		texts := oracleTexts(s)
+		if len(texts) != 3 || !texts[2].Cached || texts[1].Cached {
+			t.Fatalf("%d texts", len(texts))
+		}
+		right := slices.Clone(texts)
+		right[2].Answer = texts[1].Answer
+		s.Reference = &Reference{Arithmetics: []Arithmetic{exactly("exact", right, equal)}}
+		v := judgeOracle(s)
+		if !faulty {
+			if v.Outcome != Pass {
+				t.Errorf("%s %s", v.Outcome, v.Text)
+			}
+			continue
+		}
+		if v.Outcome != Fail || !slices.Equal(v.Signs, []Sign{SignPrefix}) || !strings.Contains(v.Text, "out of the prefix cache they differ by") || !strings.Contains(v.Text, "from token 4 of the answer") {
+			t.Errorf("%s %v %s", v.Outcome, v.Signs, v.Text)
+		}
+	}
+}
+
+// TestOracleAsksByID: the ids of a prompt are asked for once, and sent in its place.
+func TestOracleAsksByID(t *testing.T) {
+	f := newFake()
+	f.has.IDs, f.has.Tokenize, f.has.TokenPrompts = true, true, true
+	s := oracleAsked(t, f, Default)
+	var kinds []Kind
+	for _, a := range s.answers() {
+		kinds = append(kinds, a.Ask.Kind)
+	}
+	if !slices.Equal(kinds, []Kind{Tokenize, Completion, Tokenize, Completion, Completion}) {
+		t.Errorf("asked %v", kinds)
+	}
+	for _, text := range oracleTexts(s) {
+		if len(text.IDs) == 0 || len(text.IDs) != text.Count {
+			t.Errorf("%d ids, the server counts %d", len(text.IDs), text.Count)
 		}
 	}
 }
@@ -164,7 +212,7 @@ func TestOracleCannotCompare(t *testing.T) {
 func TestOracleAsks(t *testing.T) {
 	for _, level := range []Level{Quick, Default, Thorough} {
 		s := oracleAsked(t, newFake(), level)
-		if len(s.Rounds) != 1+int(level) {
+		if want := []int{1, 3, 4}[level]; len(s.Rounds) != want {
 			t.Errorf("level %d: %d rounds", level, len(s.Rounds))
 		}
 	}

@@ -11,6 +11,7 @@ type Text struct {
 	Asked   int    // number of the exchange
 	Count   int    // tokens of the prompt as the server counts them, -1: unknown
 	Greedy  bool
+	Cached  bool // its beginning was in the server's prefix cache
 	Special bool // tokens that begin a text are put before Prompt
 }
 

@@ -290,6 +290,9 @@ const (
 	// the first one holds, as after a prefix hit with a wrong slot
 	// (sglang#24198: FP8 KV and radix hits).
 	StalePage Fault = "stale-page"
+	// StaleHit: the same, and only in texts that begin with what an earlier one left
+	// in the cache.
+	StaleHit Fault = "stale-hit"
 	// NoInputScale: input_scale of NVFP4 matrices is missing and read as 0, so
 	// its reciprocal is infinite (vllm#45212).
 	NoInputScale Fault = "no-input-scale"

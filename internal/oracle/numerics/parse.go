@@ -106,7 +106,7 @@ var fields = []field{
 	choice("index-rope", func(n *Numerics) *RopeLayout { return &n.IndexRope }, RopeConfig, RopeHalf, RopeInterleave),
 	choice("mtp", func(n *Numerics) *MTP { return &n.MTP }, MTPPostNorm, MTPPreNorm),
 	choice("hadamard", func(n *Numerics) *Hadamard { return &n.Hadamard }, HadamardOff, HadamardOn),
-	{name: "fault", values: []string{string(StalePage), string(NoInputScale), string(SwapGateUp), string(FusedSharedCount), string(UninitialisedShard)},
+	{name: "fault", values: []string{string(StalePage), string(StaleHit), string(NoInputScale), string(SwapGateUp), string(FusedSharedCount), string(UninitialisedShard)},
 		set: func(n *Numerics, v string) {
 			if !n.Has(Fault(v)) {
 				n.Faults = append(slices.Clone(n.Faults), Fault(v))

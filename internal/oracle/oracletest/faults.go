@@ -11,6 +11,8 @@ type Fault struct {
 	Source  string // where the record has it
 	Config  string
 	Options Options
+	// Hit, if positive, is how many tokens of the text come from an earlier one.
+	Hit int
 }
 
 // Wide has several blocks of 128 in a row of its matrices.
@@ -67,6 +69,10 @@ var Faults = []Fault{
 	{
 		Name: "stale page of the KV cache", Healthy: "sglang-bf16kv", Faulty: "sglang-bf16kv,fault=stale-page,page=8",
 		Source: "sglang#24198", Config: LatentReal,
+	},
+	{
+		Name: "stale page after a prefix hit", Healthy: "sglang-bf16kv", Faulty: "sglang-bf16kv,fault=stale-hit,page=8",
+		Source: "sglang#24198", Config: LatentReal, Hit: 17,
 	},
 	{
 		Name: "missing input_scale", Healthy: "exact,gemm=scheme", Faulty: "exact,gemm=scheme,fault=no-input-scale",

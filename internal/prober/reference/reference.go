@@ -60,7 +60,7 @@ func (o *Oracle) Close() error { return o.src.Close() }
 func (o *Oracle) Judge(ctx context.Context, target *probe.Target, texts []probe.Text) (*probe.Reference, error) {
 	ref := &probe.Reference{Dir: o.dir}
 	known := make([]*known, len(texts))
-	longest := 0
+	longest, told := 0, 0
 	for i := range texts {
 		k, err := o.words.find(&texts[i])
 		if err != nil {
@@ -74,7 +74,12 @@ func (o *Oracle) Judge(ctx context.Context, target *probe.Target, texts []probe.
 			}
 		}
 		known[i] = k
+		told += len(k.told) - k.skip
 		longest = max(longest, len(k.ids))
+	}
+	if told == 0 {
+		ref.Missing = errTokens.Error()
+		return ref, nil
 	}
 	if longest > maxTokens {
 		ref.Missing = fmt.Sprintf("a text of %d tokens, at most %d are computed", longest, maxTokens)

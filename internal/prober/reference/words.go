@@ -100,7 +100,7 @@ func (w *words) find(t *probe.Text) (*known, error) {
 		k.ids = append(k.ids, id)
 		k.told = append(k.told, w.listed(a))
 	}
-	if !exact && !w.agrees(k.ids[len(prompt):], t.Said) || len(k.told) == 0 {
+	if !exact && !w.agrees(k.ids[len(prompt):], t.Said) {
 		return nil, errTokens
 	}
 	return k, nil
