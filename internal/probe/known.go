@@ -306,7 +306,7 @@ func knownJudge(s *State) Verdict {
 	}
 	v := cantTell(numbers+": a small or untrained model, or one made for something else, could answer like that", "a comparison with the checkpoint (--oracle)")
 	if told == 0 {
-		v = cantTell(numbers+", and without logprobs it is not seen how sure it was", "a server that tells logprobs, or --oracle")
+		v = incomparable(tokensIn(list[0].answer), numbers+", and without logprobs it is not seen how sure it was", "a server that tells logprobs, or --oracle")
 	}
 	v.Evidence = quotes(list, copied, series)
 	return v

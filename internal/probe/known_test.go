@@ -133,3 +133,16 @@ func TestKnownReads(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownNaN: logprobs that are null are told, and are no numbers.
+func TestKnownNaN(t *testing.T) {
+	t.Parallel()
+	null := slices.Repeat([]Token{{ID: 30, Text: ".", Logprob: Logprob{Null: true}}}, 8)
+	v, _ := talk{t: t, target: all(), level: Default, reply: func(Ask) Answer {
+		return Answer{Status: 200, Choices: []Choice{{Text: "........", Told: true, Tokens: null}}}
+	}}.run("known")
+	check(t, v, CantTell)
+	if v.Text != noNumbers {
+		t.Errorf("%q", v.Text)
+	}
+}

@@ -519,6 +519,8 @@ func contextJudge(s *State) Verdict {
 			return v
 		}
 		text += "; a longer prompt is refused"
+	} else if short := s.Earlier["long"]; len(short) > 0 && !short[0][0].Answer.OK() {
+		return cantTell("a longer prompt was not sent, since a short one came to nothing: "+failed(&short[0][0].Answer), "")
 	}
 	return Verdict{Outcome: Pass, Text: text, Evidence: said}
 }

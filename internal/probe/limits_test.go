@@ -189,3 +189,10 @@ func TestLongSlow(t *testing.T) {
 		}
 	}
 }
+
+// TestContextOfTheDead: a connection that is refused is no refusal of a prompt.
+func TestContextOfTheDead(t *testing.T) {
+	t.Parallel()
+	v, _ := talk{t: t, target: all(), level: Default, reply: func(Ask) Answer { return failure(Refused) }}.run("context")
+	check(t, v, CantTell)
+}
