@@ -335,7 +335,7 @@ func failedSampling(all []Asked) (v Verdict, ok bool) {
 		v.Evidence = []finding.Evidence{request(all[0].Answer, textOf(&all[0].Answer), "greedy"), request(first.Answer, first.Answer.Error, first.Ask.Label)}
 		dead(&v)
 		return v, true
-	case plain != nil && plain.Answer.Failure == Status && good[Greedy] > 0 && good[Hot] > 0 && good[Plain] == 0 && plain.Answer.Status != 429 && plain.Answer.Status != 503:
+	case after == nil && plain != nil && plain.Answer.Failure == Status && good[Greedy] > 0 && good[Hot] > 0 && good[Plain] == 0 && plain.Answer.Status != 429 && plain.Answer.Status != 503:
 		v = Verdict{
 			Outcome: Fail, Signs: []Sign{SignPlainFails},
 			Text:     fmt.Sprintf("requests with a temperature are answered, those without sampling fields are not: %s", failed(&plain.Answer)),

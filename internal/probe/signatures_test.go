@@ -99,6 +99,7 @@ func TestFirst(t *testing.T) {
 		{"dies behind an empty sampled answer", dies(Hot, one), Fail, []Sign{SignDead}},
 		{"sampling is an error", on(Hot, status(500, "Internal Server Error")), Fail, []Sign{SignNaNSampled}},
 		{"plain is refused (vLLM, temperature 6)", on(Plain, status(400, "temperature must be in [0, 2], got 6.0.")), Fail, []Sign{SignPlainFails}},
+		{"killed in a plain request (vLLM)", dies(Plain, status(500, "EngineCore encountered an issue")), Fail, []Sign{SignError, SignDead}},
 		{"plain is an error", on(Plain, status(500, "boom")), Fail, []Sign{SignPlainFails}},
 		{"hot is refused: not supported", on(Hot, status(400, "only greedy decoding is supported")), CantTell, nil},
 		{"everything is an error", always(status(500, "Internal Server Error")), Fail, []Sign{SignError}},

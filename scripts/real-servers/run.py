@@ -149,17 +149,18 @@ class Server:
 
     def busy(self):
         """Whether a request is running, by the server's metrics."""
-        name = {"llama": "llamacpp:requests_processing", "vllm": "vllm:num_requests_running", "sglang": "sglang:num_running_reqs"}
+        # SGLang counts running requests only every 40 steps, open connections always.
+        beginning = {
+            "llama": "llamacpp:requests_processing ",
+            "vllm": "vllm:num_requests_running{",
+            "sglang": 'sglang:http_requests_active{endpoint="/v1/c',
+        }[self.engine]
         try:
             with urllib.request.urlopen(self.url + "/metrics", timeout=5) as r:
-                text = r.read().decode()
+                lines = r.read().decode().splitlines()
         except (urllib.error.URLError, OSError):
             return False
-        return any(
-            line.startswith(name[self.engine] + "{") or line.startswith(name[self.engine] + " ")
-            for line in text.splitlines()
-            if not line.startswith("#") and float(line.rpartition(" ")[2]) > 0
-        )
+        return any(float(line.rpartition(" ")[2]) > 0 for line in lines if line.startswith(beginning))
 
     def computing(self):
         """The process that computes: the server itself, or one of its children."""
