@@ -75,7 +75,7 @@ func (c *Checkpoint) Tokenizer() *Tokenizer {
 	}
 	t.text(c, "tokenizer.json", maxTokenizer, t.parse)
 	if t.File == "" {
-		for _, name := range []string{"tokenizer.model", "tekken.json", "tiktoken.model", "vocab.json", "vocab.txt"} {
+		for _, name := range []string{"tokenizer.model", "tekken.json", "tiktoken.model", "qwen.tiktoken", "vocab.json", "vocab.txt"} {
 			if _, err := c.readSmall(name, maxTokenizer); err == nil {
 				t.File = name
 				break

@@ -30,14 +30,14 @@ type tokenizeOptions struct {
 func newTokenizeCmd(w *World, runF func(context.Context, *tokenizeOptions) error) *cobra.Command {
 	opts := &tokenizeOptions{world: w}
 	cmd := &cobra.Command{
-		Use:   "tokenize DIR|tokenizer.json|FILE.gguf",
+		Use:   "tokenize DIR|tokenizer.json|NAME.tiktoken|FILE.gguf",
 		Short: "Show the tokens of a text, or the text of tokens",
 		Long: `Read the model's own tokenizer and print the tokens of a text, one on a line: its
 id and what it stands for. The text comes from --text or from standard input. A
 kind of tokenizer that is not known is refused by name, never guessed.`,
 		Example: `  shakedown tokenize /models/GLM-5 --text "The capital of France is"
   shakedown tokenize model.gguf --decode 785,6722,315`,
-		Args: takes(1, 1, "one checkpoint, tokenizer.json or GGUF file"),
+		Args: takes(1, 1, "one checkpoint, vocabulary or GGUF file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.path, opts.given = args[0], cmd.Flags().Changed("text")
 			if opts.given && cmd.Flags().Changed("decode") {
