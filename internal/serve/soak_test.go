@@ -46,7 +46,7 @@ func soak(t *testing.T, family string, long time.Duration) {
 	c := config(t, family)
 	c.Limits = serve.Limits{Context: 128, Running: 4, Queued: 8, Tokens: 400, Chunk: 8}
 	s := soaker{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: soakClients}}}
-	for i := range 60 {
+	for i := range 30 {
 		s.cases = append(s.cases, soakCase(i))
 	}
 	func() { // answers alone come from a server of their own
