@@ -83,7 +83,7 @@ can't be told, and 4 when there is no such server.`,
 	f.BoolVar(&opts.quick, "quick", false, "fewer than 10 requests")
 	f.BoolVar(&opts.thorough, "thorough", false, "long decodes, long prompts, many at a time")
 	f.BoolVar(&opts.gentle, "gentle", false, "one request at a time, and nothing that strains a server in production")
-	f.StringVar(&opts.budget, "budget", "", "send less: `LIMITS` as in \"40 requests, 2000 tokens, 60s\"")
+	f.StringVar(&opts.budget, "budget", "", "send less, or take more time: `LIMITS` as in \"40 requests, 2000 tokens, 10m\"")
 	f.BoolVar(&opts.dryRun, "dry-run", false, "print what would be sent, and end")
 	f.StringVar(&opts.model, "model", "", "`NAME` of the model, where the server has several")
 	f.StringVar(&opts.keyFrom, "api-key-env", keyVariable, "`NAME` of the variable that holds the key")

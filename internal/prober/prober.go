@@ -2,6 +2,8 @@ package prober
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -329,5 +331,19 @@ func (r *run) conclude() (*probe.Conclusion, error) {
 		Requests: sent.Requests, PromptTokens: sent.PromptTokens, AnswerTokens: sent.AnswerTokens,
 		Together: r.meter.bound.Together, Seconds: r.Now().Sub(r.started).Seconds(),
 	}
+	if c.Message.Verdict == probe.Unknown && !r.Now().Before(r.meter.deadline) {
+		c.Message.Next = append([]finding.Remedy{r.longer()}, c.Message.Next...)
+	}
 	return &c, r.out.Handle(&c.Message)
+}
+
+// longer offers a run of which the time is not over before its requests are, at
+// the pace of this one.
+func (r *run) longer() finding.Remedy {
+	took, sent, most := r.Now().Sub(r.started), max(1, r.meter.spent.Requests), r.meter.bound.Requests
+	need := time.Duration(math.Ceil(took.Minutes()*float64(most)/float64(sent))) * time.Minute
+	return finding.Remedy{
+		Title: fmt.Sprintf("give it more time: --budget %dm", int(max(need, 2*r.time()).Minutes())),
+		Text:  fmt.Sprintf("%d of at most %d requests took all the time that was announced", sent, most),
+	}
 }

@@ -216,6 +216,13 @@ func TestSlow(t *testing.T) {
 	if open == 0 {
 		t.Error("nothing was left open")
 	}
+	if c.Message.Verdict != probe.Unknown || len(c.Message.Next) == 0 || !strings.HasPrefix(c.Message.Next[0].Title, "give it more time: --budget ") {
+		t.Errorf("%s, next %+v", c.Message.Verdict, c.Message.Next)
+	}
+	o := options(newServer())
+	if fast, _ := run(t, o); len(fast.Message.Next) > 0 && strings.HasPrefix(fast.Message.Next[0].Title, "give it more time") {
+		t.Errorf("a fast server: next %+v", fast.Message.Next)
+	}
 }
 
 // TestErrors: a server that cannot be identified, an interruption, and an output
