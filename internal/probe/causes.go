@@ -32,11 +32,14 @@ type Experiment struct {
 	Title, Price string
 	// Flags are the change by engine: the flag and its value.
 	Flags map[string][2]string
+	// Changes says whether it changes anything on this server, as far as is known;
+	// nil for always.
+	Changes func(*Target) bool
 }
 
 // Experiments that several causes share.
 var (
-	kv16 = Experiment{Title: "the KV cache in 16 bits", Price: "half the tokens of an 8-bit cache", Flags: map[string][2]string{
+	kv16 = Experiment{Title: "the KV cache in 16 bits", Price: "half the tokens of an 8-bit cache", Changes: perhapsLowBitKV, Flags: map[string][2]string{
 		"sglang": {"--kv-cache-dtype", "bf16"}, "vllm": {"--kv-cache-dtype", "auto"}, "llamacpp": {"--cache-type-k", "f16"}, "trtllm": {"--kv_cache_dtype", "auto"},
 	}}
 	eager = Experiment{Title: "without captured graphs", Price: "slower decode", Flags: map[string][2]string{
@@ -71,6 +74,20 @@ func lowBitKV(t *Target) bool {
 		}
 	}
 	return false
+}
+
+// perhapsLowBitKV says whether the KV cache has, or may have, 8 bits or fewer: SGLang
+// and vLLM choose FP8 for some models without being asked, llama.cpp never does.
+func perhapsLowBitKV(t *Target) bool {
+	if lowBitKV(t) {
+		return true
+	}
+	for name := range t.Settings {
+		if strings.Contains(strings.ToLower(name), "cache_dtype") {
+			return false
+		}
+	}
+	return t.Engine != "llamacpp"
 }
 
 // halfPrecision says whether the server tells of activations in float16.

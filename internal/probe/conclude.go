@@ -203,7 +203,7 @@ func (c *Cause) fits(t *Target, signs map[Sign]*Result) *Result {
 // none for it.
 func (e *Experiment) remedy(t *Target) (finding.Remedy, bool) {
 	flag, ok := e.Flags[t.Engine]
-	if !ok {
+	if !ok || e.Changes != nil && !e.Changes(t) {
 		return finding.Remedy{}, false
 	}
 	return finding.Remedy{
