@@ -93,15 +93,15 @@ func describe(failed []*Result, all []Result) string {
 		if r.Verdict.Detail != "" && !strings.Contains(text, r.Verdict.Detail) {
 			text += ", " + r.Verdict.Detail
 		}
+		if slices.Contains(words, text) {
+			continue
+		}
 		words = append(words, text)
 		if len(words) == 3 {
 			break
 		}
 	}
 	text := strings.Join(words, "; ")
-	if n := len(failed) - len(words); n > 0 {
-		text += fmt.Sprintf("; %d more probes failed", n)
-	}
 	if where := only(failed, all); where != "" {
 		text += " (" + where + ")"
 	}

@@ -275,22 +275,31 @@ func (s *State) unanswered(need int) (v Verdict, ok bool) {
 	if !s.Target.Has.Completions {
 		return cantTell("the server continues no raw text (no /v1/completions)", ""), false
 	}
-	good := 0
+	good, sent := 0, 0
 	var last *Asked
+	unsent := ""
 	for _, a := range s.answers() {
-		if a.Answer.OK() {
+		switch {
+		case a.Answer.OK():
 			good++
-		} else {
+			sent++
+		case a.Answer.Failure == NotSent:
+			unsent = a.Answer.Error
+		default:
+			sent++
 			last = &a
 		}
 	}
-	if good >= need {
+	all := len(s.answers())
+	switch {
+	case good >= need:
 		return v, true
-	}
-	if last == nil {
+	case all == 0:
 		return cantTell("not asked", ""), false
+	case last == nil:
+		return cantTell(fmt.Sprintf("%d of %d requests were sent: %s", sent, all, unsent), "a larger --budget"), false
 	}
-	v = cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", len(s.answers())-good, len(s.answers()), failed(&last.Answer)), "")
+	v = cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", sent-good, sent, failed(&last.Answer)), "")
 	if last.Answer.Exchange > 0 {
 		v.Evidence = []finding.Evidence{request(last.Answer, last.Answer.Error, "")}
 	}

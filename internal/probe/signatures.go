@@ -89,10 +89,13 @@ var signatureProbes = []Probe{
 	},
 }
 
+// AliveID is the probe that finds out whether the server is still there.
+const AliveID = "alive"
+
 // endProbes come last.
 var endProbes = []Probe{
 	{
-		ID: "alive", Title: "the server lives at the end, and nothing broke on the way", From: Default, Gentle: true, Essential: true,
+		ID: AliveID, Title: "the server lives at the end, and nothing broke on the way", From: Default, Gentle: true, Essential: true,
 		Why:    "A server can vanish behind its last answer, hang with a good health, or spoil one answer among many.",
 		Source: "the founding incident's attempt 3: an empty answer, then connection refused; SGLang and vLLM with a dead scheduler and health 200",
 		Most: func(Level) Cost {
@@ -224,12 +227,15 @@ func nan(a *Asked) (v Verdict, ok bool) {
 
 func firstJudge(s *State) Verdict {
 	all := s.answers()
+	if s.Level > Quick { // the probe "chat" is not asked there
+		all = withoutRefusedChats(all)
+	}
 	if len(all) == 0 {
 		return cantTell("the server neither chats nor continues text", "")
 	}
 	for i := range all {
 		if v, ok := nan(&all[i]); ok {
-			if sampled(s.Rounds, i) {
+			if sampled(all, i) {
 				v.Signs = append(v.Signs, SignNaNSampled)
 			} else if at := slices.IndexFunc(all, ended); at >= 0 {
 				v.Signs = append(v.Signs, SignNaNSampled)
@@ -272,10 +278,28 @@ func firstJudge(s *State) Verdict {
 	return v
 }
 
+// withoutRefusedChats leaves out chats when every one of them was refused and raw
+// text is answered: why is judged by the probe "chat".
+func withoutRefusedChats(all []Asked) []Asked {
+	raw := false
+	for i := range all {
+		a := &all[i]
+		switch {
+		case a.Ask.Kind == Chat && (a.Answer.Failure != Status || a.Answer.Status < 400 || a.Answer.Status >= 500 || saysNaN(&a.Answer)):
+			return all
+		case a.Ask.Kind == Completion && a.Answer.OK():
+			raw = true
+		}
+	}
+	if !raw {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(a Asked) bool { return a.Ask.Kind == Chat })
+}
+
 // sampled says whether the answers before the i-th of all came, were greedy and
 // showed no NaN.
-func sampled(rounds [][]Asked, i int) bool {
-	all := slices.Concat(rounds...)
+func sampled(all []Asked, i int) bool {
 	if all[i].Ask.Sampling == Greedy {
 		return false
 	}

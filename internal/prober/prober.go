@@ -118,6 +118,7 @@ type run struct {
 	last    time.Time // when the last request of a gentle run was sent
 
 	exchanges int
+	refused   int // connections that were refused, one after the other
 	earlier   map[string][][]probe.Asked
 	floor     probe.Floor
 	rate      float64
@@ -235,7 +236,11 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 	var wait sync.WaitGroup
 	for i, a := range asks {
 		round[i].Ask = a
-		if reason := r.meter.take(&a, r.Now()); reason != "" {
+		reason := r.gone(id)
+		if reason == "" {
+			reason = r.meter.take(&a, r.Now())
+		}
+		if reason != "" {
 			round[i].Answer = probe.Answer{Failure: probe.NotSent, Error: reason, PromptCount: -1, AnswerCount: -1, Cached: -1}
 			continue
 		}
@@ -260,6 +265,11 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 			continue
 		}
 		r.meter.settle(&a.Ask, &a.Answer)
+		if a.Answer.Failure == probe.Refused {
+			r.refused++
+		} else {
+			r.refused = 0
+		}
 		if n := a.Answer.AnswerCount; alone && to == r.Server && n >= 16 && a.Answer.Took > 0 {
 			r.rate = float64(n) / a.Answer.Took.Seconds()
 		}
@@ -276,6 +286,15 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 		a.Answer.Exchange = r.exchanges
 	}
 	return round, nil
+}
+
+// gone says why a probe is not asked of a server that takes no connection any
+// more. The last probe finds out whether it came back.
+func (r *run) gone(id string) string {
+	if r.refused >= 2 && id != probe.AliveID {
+		return "the server takes no connection any more"
+	}
+	return ""
 }
 
 // breathe keeps the rate of a gentle run.

@@ -273,3 +273,34 @@ func TestReferenceTakesNoTime(t *testing.T) {
 		t.Error("the reference was not asked")
 	}
 }
+
+// dying refuses every connection after some requests.
+type dying struct {
+	*server
+	after int
+}
+
+func (d *dying) Send(ctx context.Context, t *probe.Target, a probe.Ask) (probe.Answer, probe.Exchange) {
+	if len(d.asks) >= d.after {
+		d.mu.Lock()
+		d.asks, d.requests = append(d.asks, a), d.requests+1
+		d.mu.Unlock()
+		return probe.Answer{Failure: probe.Refused, Error: "connection refused", PromptCount: -1, AnswerCount: -1, Cached: -1}, probe.Exchange{Method: "POST", Path: "/v1/completions"}
+	}
+	return d.server.Send(ctx, t, a)
+}
+
+// TestGone: a server that takes no connection any more is not asked on and on, and
+// the last probe says that it is gone.
+func TestGone(t *testing.T) {
+	s := &dying{server: newServer(), after: 12}
+	o := options(s.server)
+	o.Server = s
+	c, _ := run(t, o)
+	if c.Message.Verdict != probe.Wrong || !strings.Contains(c.Message.Text, "gone") {
+		t.Errorf("%+v", c.Message)
+	}
+	if n := len(s.asks); n > s.after+16 {
+		t.Errorf("%d requests to a server that is gone", n-s.after)
+	}
+}
