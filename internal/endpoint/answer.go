@@ -365,6 +365,7 @@ func (r *reader) finish() {
 		if r.echoed {
 			r.split(c)
 		}
+		r.drafted(c)
 	}
 	r.oneName()
 	for i := range a.Choices {
@@ -373,6 +374,24 @@ func (r *reader) finish() {
 	r.tidy(a.Prompt)
 	if len(r.odd) > 0 {
 		a.Odd = strings.Join(r.odd, "; ")
+	}
+}
+
+// drafted takes the logprobs out of an answer that does not tell all of them: of the
+// tokens that a draft foresaw, llama-server says 0 (which would be certainty) and no
+// alternatives, where it tells the others' likeliest.
+func (r *reader) drafted(c *probe.Choice) {
+	drafts, told := 0, false
+	for _, t := range c.Tokens {
+		if len(t.Top) > 0 {
+			told = true
+		} else if t.Logprob == (probe.Logprob{}) {
+			drafts++
+		}
+	}
+	if told && drafts > 0 {
+		r.strange("%d of %d tokens have a logprob of 0 without alternatives, as accepted drafts of llama-server have: nothing is told of them", drafts, len(c.Tokens))
+		c.Told, c.Tokens = false, nil
 	}
 }
 
