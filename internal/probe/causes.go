@@ -54,7 +54,7 @@ var (
 	oneAtATime = Experiment{Title: "one request at a time", Price: "throughput", Flags: map[string][2]string{
 		"sglang": {"--max-running-requests", "1"}, "vllm": {"--max-num-seqs", "1"}, "llamacpp": {"--parallel", "1"},
 	}}
-	brainFloat = Experiment{Title: "activations in bfloat16", Price: "none on GPUs since Ampere", Flags: map[string][2]string{
+	brainFloat = Experiment{Title: "activations in bfloat16", Price: "none on GPUs since Ampere", Changes: perhapsHalf, Flags: map[string][2]string{
 		"sglang": {"--dtype", "bfloat16"}, "vllm": {"--dtype", "bfloat16"},
 	}}
 )
@@ -98,6 +98,17 @@ func halfPrecision(t *Target) bool {
 		}
 	}
 	return false
+}
+
+// perhapsHalf says whether activations are, or may be, in float16: what the server
+// tells of its dtype is otherwise the model's own.
+func perhapsHalf(t *Target) bool {
+	for name := range t.Settings {
+		if i := strings.LastIndexByte(name, '.'); name[i+1:] == "dtype" {
+			return halfPrecision(t)
+		}
+	}
+	return true
 }
 
 // causes are tried in their order; all that fit are told, and the order among
@@ -208,7 +219,7 @@ var causes = []Cause{
 	{
 		ID: "PRB-CONTEXT-002", Class: "limit-exceeded", Title: "a prompt is longer than a limit of the server",
 		Why: "The limit is lower than the model's own.",
-		Any: []Sign{SignCapped, SignTruncated}, Confidence: finding.Possible, Severity: finding.Warning,
+		Any: []Sign{SignTruncated}, Confidence: finding.Possible, Severity: finding.Warning,
 		Source: "facts of real engines",
 	},
 	{

@@ -278,9 +278,16 @@ func (s *State) offTopic(all []*Asked) (v Verdict, ok bool) {
 	if len(off) < 2 {
 		return v, false
 	}
+	// A chat is longer than the raw question: where a list of that length is lost in
+	// raw text, too, it need not be the template.
+	signs, also := []Sign{SignTemplate}, ""
+	if lost := slices.IndexFunc(known, func(r reply) bool { return r.sort == copied && !r.right }); lost >= 0 {
+		signs = []Sign{SignLong, SignTemplate}
+		also = fmt.Sprintf("; nor is a list of raw text repeated (%d tokens of prompt)", known[lost].answer.PromptCount)
+	}
 	v = Verdict{
-		Outcome: Fail, Signs: []Sign{SignTemplate},
-		Text:      fmt.Sprintf("raw text is continued rightly (%q), and two chats are answered, with certainty, without a word of what was asked", clip(known[raw].text, 40)),
+		Outcome: Fail, Signs: signs,
+		Text:      fmt.Sprintf("raw text is continued rightly (%q), and two chats are answered, with certainty, without a word of what was asked", clip(known[raw].text, 40)) + also,
 		Threshold: fmt.Sprintf("no word of four letters or more in common, mean probability of the answer's tokens at least %.1f", trainedBy),
 		Evidence:  []finding.Evidence{request(*known[raw].answer, known[raw].text, "raw text")},
 	}

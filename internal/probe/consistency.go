@@ -49,12 +49,12 @@ var consistencyProbes = []Probe{
 		Why:    "Decode and prefill run different kernels and one of them reads the KV cache. A wrong cache layout, stale page, wrong position or broken decode kernel makes them disagree, whatever the model.",
 		Source: "SGLang 24198; facts of DSA models whose 656-byte records were read as 576",
 		Most: func(l Level) Cost {
+			if l == Quick { // of what the probe "first" decoded
+				return Cost{Requests: 1, PromptTokens: tokensOf(len(capitalText)) + 2*firstLength, AnswerTokens: 1, Together: 1}
+			}
 			n := decodeLength(l)
 			cuts := decodeCuts(l, n)
-			c := Cost{Requests: 1 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
-			if l > Quick {
-				c.Requests++ // the passage as tokens
-			}
+			c := Cost{Requests: 2 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
 			for _, k := range cuts {
 				c.PromptTokens += 2 * k // a token may come back as two when it is sent as text
 			}
@@ -320,7 +320,7 @@ func failed(a *Answer) string {
 // Decoding and prefill.
 
 func decodeLength(l Level) int {
-	return map[Level]int{Quick: 17, Default: 257, Thorough: 1030}[l]
+	return map[Level]int{Default: 257, Thorough: 1030}[l]
 }
 
 // decodeCuts are the lengths whose continuation is asked again: before, at and
@@ -346,7 +346,10 @@ func decodeNext(s *State) []Ask {
 	if s.byID() && len(s.Rounds) == 0 {
 		return []Ask{{Kind: Tokenize, Label: "the passage as tokens", Prompt: passage}}
 	}
-	done := s.completions()
+	done := s.decoded()
+	if len(done) == 0 && s.Level == Quick {
+		return nil
+	}
 	if len(done) == 0 {
 		n := s.Afford(decodeLength(s.Level))
 		for n > 17 && !s.Room(tokensOf(len(passage))/3, n) {
@@ -396,6 +399,20 @@ func (s *State) byID() bool {
 		return len(s.Rounds) == 0
 	}
 	return len(s.Rounds[0][0].Answer.Tokens) > 0
+}
+
+// decoded are the completions that decode is judged by, what was decoded first. A
+// quick run takes what the probe "first" decoded greedily.
+func (s *State) decoded() []Asked {
+	if s.Level > Quick {
+		return s.completions()
+	}
+	for _, a := range slices.Concat(s.Earlier["first"]...) {
+		if a.Ask.Kind == Completion && a.Ask.Sampling == Greedy && a.Answer.OK() {
+			return append([]Asked{a}, s.completions()...)
+		}
+	}
+	return nil
 }
 
 // completions are the completions of the rounds.
@@ -466,10 +483,14 @@ func decodeJudge(s *State) Verdict {
 	if !s.Target.Has.Logprobs {
 		return cantTell("the server tells no logprobs", "a server started with logprobs, or --oracle DIR")
 	}
-	if v, ok := s.unanswered(2); !ok {
+	need := 2
+	if s.Level == Quick {
+		need = 1
+	}
+	if v, ok := s.unanswered(need); !ok {
 		return v
 	}
-	done := s.completions()
+	done := s.decoded()
 	if len(done) < 2 {
 		return cantTell("what was decoded could not be sent again as a prompt", "")
 	}
