@@ -59,6 +59,10 @@ var (
 	}}
 )
 
+// broken are signs of arithmetic that ruins raw text and chats alike: what then
+// comes out of templates and parsers says nothing about them.
+var broken = []Sign{SignNaN, SignNaNLater, SignNaNSampled, SignCollapse, SignEmpty}
+
 const (
 	withOracle = "shakedown probe URL --oracle DIR, with the checkpoint that is served: whose arithmetic gives these numbers"
 	inspectIt  = "shakedown inspect DIR --scan: whether the checkpoint itself is sound"
@@ -139,7 +143,7 @@ var causes = []Cause{
 		ID: "PRB-NAN-003", Class: "numerics-nan", Title: "the answers have the look of NaN",
 		Why:    "One token without end, or nothing where tokens were counted, is what argmax makes of NaN.",
 		Source: "facts of real engines with one NaN in a weight",
-		Any:    []Sign{SignCollapse, SignEmpty}, Not: []Sign{SignNaN, SignNaNLater, SignNaNSampled, SignTemplate}, Confidence: finding.Possible, Severity: finding.Error,
+		Any:    []Sign{SignCollapse, SignEmpty}, Not: []Sign{SignNaN, SignNaNLater, SignNaNSampled}, Confidence: finding.Likely, Severity: finding.Error,
 		Decide: []string{"a server that tells logprobs", inspectIt, withOracle}, Next: []Experiment{kv16},
 	},
 	{
@@ -193,14 +197,14 @@ var causes = []Cause{
 		ID: "PRB-TEMPLATE-001", Class: "output-parsing", Title: "the chat template is broken, missing or not the model's own",
 		Why:    "Raw text is continued rightly; what the template makes of a chat is not what the model was trained on, or the template fails.",
 		Source: "facts of real engines (missing or broken chat template)",
-		Any:    []Sign{SignTemplate, SignChatFails}, Confidence: finding.Likely, Severity: finding.Error,
+		Any:    []Sign{SignTemplate, SignChatFails}, Not: broken, Confidence: finding.Likely, Severity: finding.Error,
 		Decide: []string{"shakedown render DIR: what the model's own template makes of a chat"},
 	},
 	{
 		ID: "PRB-PARSER-001", Class: "output-parsing", Title: "the answer is split into the wrong fields",
 		Why:    "Reasoning and tool calls are cut out of the text by parsers that must be those of the model.",
 		Source: "public reports of tool calls lost in the reasoning field",
-		Any:    []Sign{SignReasoning, SignTools, SignSchema, SignSpecial, SignStream}, Confidence: finding.Likely, Severity: finding.Error,
+		Any:    []Sign{SignReasoning, SignTools, SignSchema, SignSpecial, SignStream}, Not: broken, Confidence: finding.Likely, Severity: finding.Error,
 	},
 	{
 		ID: "PRB-DEFAULTS-001", Class: "override-ignored", Title: "the defaults that the server took from the model spoil plain requests",

@@ -296,8 +296,10 @@ func (s *State) unanswered(need int) (v Verdict, ok bool) {
 		return v, true
 	case all == 0:
 		return cantTell("not asked", ""), false
+	case unsent != "":
+		return cantTell(fmt.Sprintf("%d of %d requests were sent: %s", sent, all, unsent), ""), false
 	case last == nil:
-		return cantTell(fmt.Sprintf("%d of %d requests were sent: %s", sent, all, unsent), "a larger --budget"), false
+		return cantTell("the answer holds no logprobs that could be compared", "a server that tells logprobs"), false
 	}
 	v = cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", sent-good, sent, failed(&last.Answer)), "")
 	if last.Answer.Exchange > 0 {

@@ -266,6 +266,13 @@ func firstJudge(s *State) Verdict {
 			bad = &all[i]
 		}
 	}
+	if good == 0 && !slices.ContainsFunc(all, func(a Asked) bool { return a.Answer.Failure != NotJSON }) {
+		return Verdict{
+			Outcome: Fail, Signs: []Sign{SignError},
+			Text:     fmt.Sprintf("every request is answered with HTTP %d and something that is no answer: %s", bad.Answer.Status, clip(bad.Answer.Error, 120)),
+			Evidence: []finding.Evidence{request(bad.Answer, bad.Answer.Error, bad.Ask.Label)},
+		}
+	}
 	if bad != nil {
 		v := cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", len(all)-good, len(all), failed(&bad.Answer)), "")
 		v.Evidence = []finding.Evidence{request(bad.Answer, bad.Answer.Error, bad.Ask.Label)}

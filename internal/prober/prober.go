@@ -118,7 +118,8 @@ type run struct {
 	last    time.Time // when the last request of a gentle run was sent
 
 	exchanges int
-	refused   int // connections that were refused, one after the other
+	refused   int // connections that were refused since the last answer
+	late      int // requests that were not answered in time since the last answer
 	earlier   map[string][][]probe.Asked
 	floor     probe.Floor
 	rate      float64
@@ -265,10 +266,13 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 			continue
 		}
 		r.meter.settle(&a.Ask, &a.Answer)
-		if a.Answer.Failure == probe.Refused {
+		switch a.Answer.Failure {
+		case probe.Refused:
 			r.refused++
-		} else {
-			r.refused = 0
+		case probe.TimedOut:
+			r.late++
+		default:
+			r.refused, r.late = 0, 0
 		}
 		if n := a.Answer.AnswerCount; alone && to == r.Server && n >= 16 && a.Answer.Took > 0 {
 			r.rate = float64(n) / a.Answer.Took.Seconds()
@@ -288,11 +292,16 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 	return round, nil
 }
 
-// gone says why a probe is not asked of a server that takes no connection any
-// more. The last probe finds out whether it came back.
+// gone says why a probe is not asked of a server that is not there any more, or
+// does not answer. The last probe finds out whether it came back.
 func (r *run) gone(id string) string {
-	if r.refused >= 2 && id != probe.AliveID {
+	switch {
+	case id == probe.AliveID:
+		return ""
+	case r.refused >= 2:
 		return "the server takes no connection any more"
+	case r.late >= 3:
+		return "three requests in a row were not answered in time (--timeout)"
 	}
 	return ""
 }
