@@ -79,8 +79,8 @@ func (t *Target) Learn(l *Local) {
 		into *int
 		from int
 	}{
-		"trained-context": {&t.Trained, l.Context}, "index-topk": {&t.TopK, l.TopK}, "window": {&t.Window, l.Window},
-		"original-context": {&t.Original, l.Original}, "vocabulary": {&t.Vocab, l.Vocab},
+		"Trained": {&t.Trained, l.Context}, "TopK": {&t.TopK, l.TopK}, "Window": {&t.Window, l.Window},
+		"Original": {&t.Original, l.Original}, "Vocab": {&t.Vocab, l.Vocab},
 	} {
 		if *v.into == 0 && v.from > 0 {
 			*v.into = v.from

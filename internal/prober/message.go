@@ -24,22 +24,23 @@ func message(p probe.Probe, v *probe.Verdict, exchanges []int, took time.Duratio
 func facts(t *probe.Target) []finding.FactEntry {
 	var list []finding.FactEntry
 	for _, f := range []struct {
-		key, unit string
-		value     int
+		key, unit, field string
+		value            int
 	}{
-		{"context", "tokens", t.Context}, {"kv.tokens", "tokens", t.Pool}, {"trained-context", "tokens", t.Trained}, {"page", "tokens", t.Page},
-		{"prefill-chunk", "tokens", t.Chunk}, {"running", "requests", t.Running}, {"index-topk", "tokens", t.TopK}, {"window", "tokens", t.Window},
-		{"original-context", "tokens", t.Original}, {"vocabulary", "tokens", t.Vocab},
+		{"context", "tokens", "Context", t.Context}, {"kv.tokens", "tokens", "Pool", t.Pool}, {"trained-context", "tokens", "Trained", t.Trained},
+		{"page", "tokens", "Page", t.Page}, {"prefill-chunk", "tokens", "Chunk", t.Chunk}, {"running", "requests", "Running", t.Running},
+		{"index-topk", "tokens", "TopK", t.TopK}, {"window", "tokens", "Window", t.Window}, {"original-context", "tokens", "Original", t.Original},
+		{"vocabulary", "tokens", "Vocab", t.Vocab},
 	} {
 		if f.value > 0 {
-			list = append(list, finding.FactEntry{Key: f.key, Value: strconv.Itoa(f.value), Unit: f.unit, File: t.Sources[f.key]})
+			list = append(list, finding.FactEntry{Key: f.key, Value: strconv.Itoa(f.value), Unit: f.unit, File: t.Sources[f.field]})
 		}
 	}
 	if t.Started > 0 {
-		list = append(list, finding.FactEntry{Key: "started", Value: time.Unix(t.Started, 0).UTC().Format(time.RFC3339), File: t.Sources["started"]})
+		list = append(list, finding.FactEntry{Key: "started", Value: time.Unix(t.Started, 0).UTC().Format(time.RFC3339), File: t.Sources["Started"]})
 	}
 	if t.Build != "" {
-		list = append(list, finding.FactEntry{Key: "build", Value: t.Build, File: t.Sources["build"]})
+		list = append(list, finding.FactEntry{Key: "build", Value: t.Build, File: t.Sources["Build"]})
 	}
 	return list
 }

@@ -46,7 +46,7 @@ func (s *server) Identify(context.Context) (*probe.Target, []finding.SettingMsg,
 		return nil, nil, nil, s.broken
 	}
 	s.requests += 2
-	return &probe.Target{Engine: "sglang", Version: "0.5.9", Model: "m", Context: 8192, Has: s.has},
+	return &probe.Target{Engine: "sglang", Version: "0.5.9", Model: "m", Context: 8192, Has: s.has, Sources: map[string]string{"Context": "/v1/models max_model_len"}},
 		[]finding.SettingMsg{{Name: "kv_cache_dtype", Effective: "auto"}},
 		[]probe.Exchange{{Method: "GET", Path: "/v1/models", Status: 200}, {Method: "GET", Path: "/server_info", Status: 200}}, nil
 }
@@ -170,6 +170,10 @@ func TestGentle(t *testing.T) {
 // and every quotation has its exchange.
 func TestStream(t *testing.T) {
 	_, out := run(t, options(newServer()))
+	first, ok := out[0].(*finding.EndpointMsg)
+	if !ok || len(first.Facts) != 1 || first.Facts[0].File != "/v1/models max_model_len" {
+		t.Errorf("a fact without its source: %+v", out[0])
+	}
 	known := 0
 	for _, m := range out {
 		switch m := m.(type) {

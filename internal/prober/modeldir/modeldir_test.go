@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	}
 	target := probe.Target{Trained: 100}
 	target.Learn(l)
-	if target.Trained != 100 || target.TopK != 2048 || target.Sources["index-topk"] != dir {
+	if target.Trained != 100 || target.TopK != 2048 || target.Sources["TopK"] != dir {
 		t.Errorf("%+v", target)
 	}
 }
