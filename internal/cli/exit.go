@@ -11,6 +11,7 @@ import (
 
 	"shakedown/internal/finding"
 	"shakedown/internal/logstream"
+	"shakedown/internal/term"
 )
 
 // Exit codes of every verb. The table of their meanings is exitTable.
@@ -132,6 +133,16 @@ func exitCode(err error) int {
 	}
 }
 
+// cleaned makes an error safe to print, line by line: it may quote a log, a file's
+// name or a server.
+func cleaned(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = term.Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // conclude prints what the user must know about err and returns the exit code.
 // started says whether standard output already holds a part of the result.
 func conclude(w *World, started bool, err error) int {
@@ -144,9 +155,9 @@ func conclude(w *World, started bool, err error) int {
 	if wantsJSON(w.Args) {
 		writeErrorMsg(w, started, msg)
 	}
-	fmt.Fprintf(w.Stderr, "shakedown: %s\n", msg.Text)
+	fmt.Fprintf(w.Stderr, "shakedown: %s\n", cleaned(msg.Text))
 	if msg.Next != "" {
-		fmt.Fprintf(w.Stderr, "try: %s\n", msg.Next)
+		fmt.Fprintf(w.Stderr, "try: %s\n", cleaned(msg.Next))
 	}
 	var bug *bugError
 	if errors.As(err, &bug) {

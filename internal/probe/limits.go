@@ -503,6 +503,9 @@ func contextJudge(s *State) Verdict {
 			Evidence:  append(said, finding.Evidence{Kind: "config", File: t.Local.Dir, Text: fmt.Sprintf("context of %d tokens", t.Local.Context)}),
 		}
 	}
+	if !s.answered() {
+		return cantTell(fmt.Sprintf("it says that one request holds %d tokens, and answered none", n), "")
+	}
 	text := fmt.Sprintf("one request holds %d tokens", n)
 	if t.Context > n {
 		text += fmt.Sprintf(" (it says %d, and its KV cache holds %d)", t.Context, n)
@@ -523,6 +526,18 @@ func contextJudge(s *State) Verdict {
 		return cantTell("a longer prompt was not sent, since a short one came to nothing: "+failed(&short[0][0].Answer), "")
 	}
 	return Verdict{Outcome: Pass, Text: text, Evidence: said}
+}
+
+// answered says whether any request to the model was.
+func (s *State) answered() bool {
+	for _, rounds := range s.Earlier {
+		for _, r := range rounds {
+			if slices.ContainsFunc(r, func(a Asked) bool { return a.Answer.OK() && len(a.Answer.Choices) > 0 }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // slots says how many requests share what the server was given.

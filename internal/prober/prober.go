@@ -235,6 +235,8 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 	round := make([]probe.Asked, len(asks))
 	exchanges := make([]probe.Exchange, len(asks))
 	var wait sync.WaitGroup
+	limited, cancel := context.WithTimeout(ctx, max(0, r.meter.deadline.Sub(r.Now())))
+	defer cancel()
 	for i, a := range asks {
 		round[i].Ask = a
 		reason := r.gone(id)
@@ -246,7 +248,10 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 			continue
 		}
 		send := func() {
-			round[i].Answer, exchanges[i] = to.Send(ctx, target, a)
+			round[i].Answer, exchanges[i] = to.Send(limited, target, a)
+			if !round[i].Answer.OK() && limited.Err() != nil {
+				round[i].Answer.Failure, round[i].Answer.Error = probe.NotSent, "the time that was announced was over before the answer came"
+			}
 		}
 		if r.Gentle {
 			r.breathe(ctx)
@@ -262,7 +267,7 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 	alone := len(asks) == 1
 	for i := range round {
 		a := &round[i]
-		if a.Answer.Failure == probe.NotSent {
+		if a.Answer.Failure == probe.NotSent && exchanges[i].Path == "" {
 			continue
 		}
 		r.meter.settle(&a.Ask, &a.Answer)

@@ -308,3 +308,24 @@ func TestGone(t *testing.T) {
 		t.Errorf("%d requests to a server that is gone", n-s.after)
 	}
 }
+
+// hanging answers nothing until it is told to stop waiting.
+type hanging struct{ *server }
+
+func (h hanging) Send(ctx context.Context, _ *probe.Target, _ probe.Ask) (probe.Answer, probe.Exchange) {
+	<-ctx.Done()
+	return probe.Answer{Failure: probe.TimedOut, PromptCount: -1, AnswerCount: -1, Cached: -1}, probe.Exchange{Method: "POST", Path: "/v1/completions"}
+}
+
+// TestHanging: a server that takes requests and never answers does not hold a run
+// beyond the time that was announced.
+func TestHanging(t *testing.T) {
+	s := newServer()
+	o := options(s)
+	o.Server, o.Budget = hanging{s}, prober.Budget{Time: 50 * time.Millisecond}
+	o.Now = time.Now
+	c, _ := run(t, o)
+	if c.Message.Verdict == probe.ProvenRight {
+		t.Errorf("%+v", c.Message)
+	}
+}
