@@ -213,18 +213,17 @@ func (r *reader) logprobs(to *probe.Choice, c *apiChoice) {
 	if len(l.Tokens) == 0 {
 		return
 	}
-	to.Told = true
 	if len(l.Logprobs) != len(l.Tokens) {
 		r.strange("%d tokens have %d logprobs", len(l.Tokens), len(l.Logprobs))
 	}
-	for i, text := range l.Tokens {
-		t := probe.Token{ID: -1, Logprob: probe.Logprob{Null: true}}
+	told := min(len(l.Tokens), len(l.Logprobs)) // what is missing was not told to be NaN
+	to.Told = to.Told || told > 0
+	for i, text := range l.Tokens[:told] {
+		t := probe.Token{ID: -1}
 		if text != nil {
 			t.ID, t.Text = tokenOf(*text), *text
 		}
-		if i < len(l.Logprobs) {
-			t.Logprob = probe.Logprob(l.Logprobs[i])
-		}
+		t.Logprob = probe.Logprob(l.Logprobs[i])
 		if i < len(l.Top) {
 			t.Top = l.Top[i]
 			sortLikeliest(t.Top)

@@ -257,6 +257,9 @@ func firstJudge(s *State) Verdict {
 	if v, ok := special(all); ok {
 		return v
 	}
+	if v, ok := untrue(all); ok {
+		return v
+	}
 	good := 0
 	var bad *Asked
 	for i := range all {

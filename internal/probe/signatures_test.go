@@ -334,3 +334,33 @@ func TestSpoiled(t *testing.T) {
 		})
 	}
 }
+
+// TestUntrue: answers that contradict themselves fail, and what servers do for good
+// reasons does not.
+func TestUntrue(t *testing.T) {
+	t.Parallel()
+	answer := func(text string, shift float64, words ...string) []Asked {
+		c := Choice{Text: text, Told: true, Finish: "length"}
+		for _, w := range words {
+			c.Tokens = append(c.Tokens, Token{ID: -1, Text: w, Logprob: Logprob{Value: -0.5 + shift}, Top: []Ranked{{ID: -1, Text: w, Logprob: Logprob{Value: -0.5}}, {ID: -1, Text: "x", Logprob: Logprob{Value: -1}}}})
+		}
+		return []Asked{{Ask{Kind: Completion, Sampling: Greedy}, Answer{Status: 200, Choices: []Choice{c}}}}
+	}
+	words := []string{" one", " two", " three", " four", " five", " six", "<|end|>"}
+	for _, tc := range []struct {
+		name string
+		all  []Asked
+		want bool
+	}{
+		{"sound", answer("one two three four five six", 0, words...), false},
+		{"no spaces", answer("onetwothreefourfivesix<|end|>", 0, words...), true},
+		{"another order", answer("one three two four five six<|end|>", 0, words...), true},
+		{"tokens without spaces", answer("one two three four five six", 0, "one", "two", "three", "four", "five", "six"), false},
+		{"logprobs above 0", answer("one two three four five six", 3.5, words...), true},
+		{"logprobs beside the list", answer("one two three four five six", -9000, words...), true},
+	} {
+		if v, ok := untrue(tc.all); ok != tc.want || ok && (v.Outcome != Fail || len(v.Evidence) == 0) {
+			t.Errorf("%s: %v %+v", tc.name, ok, v)
+		}
+	}
+}
