@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"shakedown/internal/finding"
 )
@@ -46,17 +47,31 @@ func falseLogprobs(c *Choice) (at, n int) {
 		if t.Logprob.Null {
 			continue
 		}
-		wrong := t.Logprob.Value > 0.01
-		for _, r := range t.Top {
-			if key(r.ID, r.Text) == key(t.ID, t.Text) && !r.Logprob.Null && math.Abs(r.Logprob.Value-t.Logprob.Value) > 0.5 {
-				wrong = true
-			}
-		}
-		if wrong {
+		listed, ok := listedAs(&t)
+		if t.Logprob.Value > 0.01 || ok && math.Abs(listed-t.Logprob.Value) > 0.5 {
 			at, n = i, n+1
 		}
 	}
 	return at, n
+}
+
+// listedAs is the logprob of a token in its own list of the likeliest. Tokens that
+// are told by their text alone can look alike: half characters, control tokens that
+// are not shown. Only a text that stands for one token counts.
+func listedAs(t *Token) (p float64, ok bool) {
+	if t.ID < 0 && (t.Text == "" || strings.ContainsRune(t.Text, utf8.RuneError)) {
+		return 0, false
+	}
+	for _, r := range t.Top {
+		if key(r.ID, r.Text) != key(t.ID, t.Text) || r.Logprob.Null {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		p, ok = r.Logprob.Value, true
+	}
+	return p, ok
 }
 
 // mangled says whether a text has lost the spaces of its tokens, or has the same
