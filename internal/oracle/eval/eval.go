@@ -200,6 +200,16 @@ func Logprob(logits []float32, id int) float32 {
 	return float32(float64(logits[id]) - logSum(logits))
 }
 
+// Logprobs is Logprob of several ids, from one pass over the vocabulary.
+func Logprobs(logits []float32, ids []int) []float32 {
+	sum := logSum(logits)
+	all := make([]float32, len(ids))
+	for i, id := range ids {
+		all[i] = float32(float64(logits[id]) - sum)
+	}
+	return all
+}
+
 // Top lists the n likeliest ids, likeliest first, the lower id among equals. NaN
 // comes before everything, as it does in the argmax of PyTorch: logits that are
 // all NaN give token 0.

@@ -189,14 +189,20 @@ func logprobs(ctx context.Context, m *oracle.Model, t *probe.Text, k *known) ([]
 
 // row are the logprobs of one token and of those that the server listed with it.
 func row(logits []float32, own int, listed []int) probe.Row {
-	best := eval.Top(logits, 1)[0]
-	r := probe.Row{Own: float64(eval.Logprob(logits, own)), Best: best.ID, Top: float64(best.Logprob), Told: make([]float64, len(listed)), Unknown: make([]bool, len(listed))}
+	r := probe.Row{Told: make([]float64, len(listed)), Unknown: make([]bool, len(listed))}
+	ids := []int{own}
+	var at []int // where in listed those behind the first stand
 	for i, id := range listed {
 		if id < 0 || id >= len(logits) {
 			r.Unknown[i], r.Told[i] = true, math.Inf(-1)
 			continue
 		}
-		r.Told[i] = float64(eval.Logprob(logits, id))
+		ids, at = append(ids, id), append(at, i)
+	}
+	logprobs := eval.Logprobs(logits, ids)
+	r.Own = float64(logprobs[0])
+	for k, p := range logprobs[1:] {
+		r.Told[at[k]] = float64(p)
 	}
 	return r
 }
