@@ -25,9 +25,7 @@ func (s *Server) Send(ctx context.Context, t *probe.Target, ask probe.Ask) (prob
 	}
 	req, why := s.request(d, t, &ask)
 	if req == nil {
-		a := newAnswer()
-		a.Failure, a.Error = probe.Unsupported, why
-		return a, probe.Exchange{Label: ask.Label, Failure: a.Failure, Error: why}
+		return probe.NoAnswer(probe.Unsupported, why), probe.Exchange{Label: ask.Label, Failure: probe.Unsupported, Error: why}
 	}
 	return s.post(ctx, d, t, req, &ask)
 }
@@ -66,7 +64,7 @@ func (s *Server) request(d *dialect, t *probe.Target, a *probe.Ask) (*request, s
 	return nil, fmt.Sprintf("there is no request of kind %q", a.Kind)
 }
 
-func newAnswer() probe.Answer { return probe.Answer{PromptCount: -1, AnswerCount: -1, Cached: -1} }
+func newAnswer() probe.Answer { return probe.NoAnswer(probe.None, "") }
 
 // post sends a request to the model and reads the answer.
 func (s *Server) post(ctx context.Context, d *dialect, t *probe.Target, req *request, ask *probe.Ask) (probe.Answer, probe.Exchange) {
@@ -94,7 +92,7 @@ func (s *Server) post(ctx context.Context, d *dialect, t *probe.Target, req *req
 		}
 	}
 	rep := c.send(ctx)
-	a.Status, a.Took, a.First = rep.status, rep.took, rep.first
+	a.Status, a.Took = rep.status, rep.took
 	a.Ended = rep.ended
 	switch {
 	case rep.failure != probe.None:
@@ -208,7 +206,7 @@ func (s *Server) look(ctx context.Context, path, none string, ask *probe.Ask, re
 	r := &reader{ask: ask, answer: &a}
 	c := &call{s: s, method: http.MethodGet, path: path, timeout: min(s.timeout, settingsTimeout)}
 	rep := c.send(ctx)
-	a.Status, a.Took, a.First = rep.status, rep.took, rep.first
+	a.Status, a.Took = rep.status, rep.took
 	switch {
 	case rep.failure != probe.None:
 		a.Failure, a.Error = rep.failure, rep.text

@@ -39,7 +39,6 @@ type reply struct {
 	ended   bool   // with the end mark
 	left    bool   // chunk wanted to leave
 	took    time.Duration
-	first   time.Duration
 	kept    []byte // what the exchange keeps
 	cut     bool
 	request []byte
@@ -89,7 +88,7 @@ func (c *call) send(parent context.Context) *reply {
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return r.fail(probe.NotJSON, fmt.Sprintf("the answer is compressed (%.40s), which was not asked for", e), nil)
 	}
-	w := &watched{r: resp.Body, idle: c.s.idle, cancel: cancel, left: maxAnswer, r0: r, begin: begin, now: c.s.now, keep: keepAnswer + keySlack}
+	w := &watched{r: resp.Body, idle: c.s.idle, cancel: cancel, left: maxAnswer, keep: keepAnswer + keySlack}
 	isStream := strings.HasPrefix(strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Type"))), "text/event-stream")
 	if c.chunk != nil && resp.StatusCode == http.StatusOK && isStream {
 		r.stream = true
@@ -206,16 +205,13 @@ func keep(data []byte, total int64) (kept []byte, cut bool) {
 }
 
 // watched is a body that is read within bounds: no pause longer than idle, no more
-// than left bytes. It keeps the beginning and notes when the first byte came.
+// than left bytes. It keeps the beginning.
 type watched struct {
 	r      io.Reader
 	idle   time.Duration
 	cancel context.CancelCauseFunc
 	left   int64
 	total  int64
-	r0     *reply
-	begin  time.Time
-	now    func() time.Time
 	kept   []byte
 	keep   int
 }
@@ -229,9 +225,6 @@ func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p[:min(int64(len(p)), w.left)])
 	timer.Stop()
 	if n > 0 {
-		if w.total == 0 {
-			w.r0.first = w.now().Sub(w.begin)
-		}
 		w.kept = append(w.kept, p[:min(n, w.keep-len(w.kept))]...)
 		w.total += int64(n)
 		w.left -= int64(n)

@@ -101,10 +101,15 @@ type Answer struct {
 	Model                            string // the name in the answer
 	Chunks                           int    // events of a stream
 	Ended                            bool   // a stream's end mark came
-	Took, First                      time.Duration
+	Took                             time.Duration
 	Metrics                          map[string]float64 // of Metrics: sums over labels
-	// Raw says what of the answer did not fit its shape, in words; empty when all did.
+	// Odd says what of the answer did not fit its shape, in words; empty when all did.
 	Odd string
+}
+
+// NoAnswer is a request that came to nothing: what was not counted is unknown.
+func NoAnswer(f Failure, words string) Answer {
+	return Answer{Failure: f, Error: words, PromptCount: -1, AnswerCount: -1, Cached: -1}
 }
 
 // OK says whether a whole answer came.

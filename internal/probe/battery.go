@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"shakedown/internal/finding"
@@ -59,6 +61,42 @@ const patience = 15
 
 // answers are all answers of the rounds, in order.
 func (s *State) answers() []Asked { return slices.Concat(s.Rounds...) }
+
+// each are the answers of rounds, in order.
+func each(rounds [][]Asked) iter.Seq[*Asked] {
+	return func(yield func(*Asked) bool) {
+		for _, r := range rounds {
+			for i := range r {
+				if !yield(&r[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// earlier are the answers of the named probes before this one.
+func (s *State) earlier(ids ...string) iter.Seq[*Asked] {
+	var rounds [][]Asked
+	for _, id := range ids {
+		rounds = append(rounds, s.Earlier[id]...)
+	}
+	return each(rounds)
+}
+
+// ran are the probes before this one, by name.
+func (s *State) ran() []string { return slices.Sorted(maps.Keys(s.Earlier)) }
+
+// answeredBefore is how many requests to the model were answered before this probe.
+func (s *State) answeredBefore() int {
+	n := 0
+	for a := range s.earlier(s.ran()...) {
+		if a.Answer.OK() && len(a.Answer.Choices) > 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // request quotes what an answer said.
 func request(a Answer, text, note string) finding.Evidence {

@@ -32,7 +32,7 @@ var prefixRounds = []struct {
 // twice out of it, once with another end.
 func prefixNext(s *State) []Ask {
 	n := len(s.Rounds)
-	if !s.Target.Has.Completions || n >= len(prefixRounds) || !s.Room(tokensOf(len(longPassage+otherEnd))/3, prefixLength) {
+	if !s.Target.Has.Completions || n >= len(prefixRounds) || !s.Room(len(longPassage+otherEnd)/3, prefixLength) {
 		return nil
 	}
 	if n == 4 && (prefixJudge(s).Outcome != CantTell || len(s.tokens(0)) == 0) {

@@ -46,7 +46,7 @@ var chatProbes = []Probe{
 		Why:    "A missing, broken or foreign template spoils chats only: raw text is continued rightly, and health is well.",
 		Source: "vLLM without a chat template: ready, healthy, chat 400; llama.cpp takes ChatML in silence",
 		Most: func(Level) Cost {
-			return Cost{Requests: 2, PromptTokens: tokensOf(len(longerChat) + len(repeatChat)), AnswerTokens: 1 + chatLength, Together: 1}
+			return Cost{Requests: 2, PromptTokens: len(longerChat) + len(repeatChat), AnswerTokens: 1 + chatLength, Together: 1}
 		},
 		Next: chatNext, Judge: chatJudge,
 	},
@@ -55,7 +55,7 @@ var chatProbes = []Probe{
 		Why:    "A parser of another model puts the answer into the reasoning field, or leaves the reasoning in the answer.",
 		Source: "vLLM and SGLang reports of empty content with full reasoning",
 		Most: func(Level) Cost {
-			return Cost{Requests: 2, PromptTokens: 2 * tokensOf(len(capitalChat)), AnswerTokens: thinkLength + chatLength, Together: 1}
+			return Cost{Requests: 2, PromptTokens: 2 * len(capitalChat), AnswerTokens: thinkLength + chatLength, Together: 1}
 		},
 		Next: reasoningNext, Judge: reasoningJudge,
 	},
@@ -64,7 +64,7 @@ var chatProbes = []Probe{
 		Why:    "With the wrong parser a call stays in the text, or is lost in the reasoning.",
 		Source: "vLLM and SGLang reports of tool calls in content and in reasoning_content",
 		Most: func(Level) Cost {
-			return Cost{Requests: 1, PromptTokens: tokensOf(len(toolChat) + len(weather.Name) + len(weather.Description) + len(weather.Parameters)), AnswerTokens: toolLength, Together: 1}
+			return Cost{Requests: 1, PromptTokens: len(toolChat) + len(weather.Name) + len(weather.Description) + len(weather.Parameters), AnswerTokens: toolLength, Together: 1}
 		},
 		Next: toolsNext, Judge: toolsJudge,
 	},
@@ -73,7 +73,7 @@ var chatProbes = []Probe{
 		Why:    "The grammar holds whatever the model says; without it a request for JSON is answered with anything.",
 		Source: "vLLM and SGLang reports of schemas that were ignored or failed to advance",
 		Most: func(Level) Cost {
-			return Cost{Requests: 1, PromptTokens: tokensOf(len(schemaChat) + len(sizeSchema)), AnswerTokens: schemaLength, Together: 1}
+			return Cost{Requests: 1, PromptTokens: len(schemaChat) + len(sizeSchema), AnswerTokens: schemaLength, Together: 1}
 		},
 		Next: schemaNext, Judge: schemaJudge,
 	},
@@ -82,7 +82,7 @@ var chatProbes = []Probe{
 		Why:    "Streams have their own detokenizer and parsers: text is lost, doubled or put into another field.",
 		Source: "SGLang, vLLM and llama.cpp reports of streams without their last tokens",
 		Most: func(Level) Cost {
-			return Cost{Requests: 1, PromptTokens: tokensOf(len(capitalChat)), AnswerTokens: chatLength, Together: 1}
+			return Cost{Requests: 1, PromptTokens: len(capitalChat), AnswerTokens: chatLength, Together: 1}
 		},
 		Next: streamNext, Judge: streamJudge,
 	},
@@ -91,7 +91,7 @@ var chatProbes = []Probe{
 		Why:    "A parameter that is taken and ignored costs money, or hides that another server answers.",
 		Source: "OpenAI's API; what the engines' own documentation says of it",
 		Most: func(Level) Cost {
-			return Cost{Requests: 4, PromptTokens: 4 * tokensOf(len(capitalChat)+len(secondText)), AnswerTokens: chatLength + 4*shortLength, Together: 1}
+			return Cost{Requests: 4, PromptTokens: 4 * (len(capitalChat) + len(secondText)), AnswerTokens: chatLength + 4*shortLength, Together: 1}
 		},
 		Next: parametersNext, Judge: parametersJudge,
 	},
@@ -104,11 +104,9 @@ func (s *State) chat(label, text string, max int) Ask {
 
 // greedyChat is the answer of the probe "first" to capitalChat; nil without one.
 func (s *State) greedyChat() *Asked {
-	for _, r := range s.Earlier["first"] {
-		for i := range r {
-			if a := &r[i]; a.Ask.Kind == Chat && a.Ask.Sampling == Greedy && content(&a.Ask) == capitalChat {
-				return a
-			}
+	for a := range s.earlier("first") {
+		if a.Ask.Kind == Chat && a.Ask.Sampling == Greedy && content(&a.Ask) == capitalChat {
+			return a
 		}
 	}
 	return nil
@@ -185,9 +183,7 @@ func (s *State) chatRefused(first, longer *Asked) Verdict {
 	quote := []finding.Evidence{request(*a, a.Error, "a chat")}
 	raw := s.rawWorks()
 	if a.Failure != Status || a.Status == 429 || a.Status >= 502 || raw == nil || longer.Answer.OK() {
-		v := cantTell("a chat came to nothing: "+failed(a), "")
-		v.Evidence = quote
-		return v
+		return cantTell("a chat came to nothing: "+failed(a), "", quote...)
 	}
 	name := s.Target.Model + " " + s.Target.Root
 	render := false
@@ -196,9 +192,7 @@ func (s *State) chatRefused(first, longer *Asked) Verdict {
 		render = l.Render != nil
 	}
 	if missing.MatchString(a.Error) && !render && !chatModel.MatchString(name) {
-		v := cantTell("chats are refused for want of a template, raw text is answered; a base model has none: "+failed(a), "the model's own files (--model-dir)")
-		v.Evidence = quote
-		return v
+		return cantTell("chats are refused for want of a template, raw text is answered; a base model has none: "+failed(a), "the model's own files (--model-dir)", quote...)
 	}
 	return Verdict{
 		Outcome: Fail, Signs: []Sign{SignChatFails}, Evidence: append(quote, request(raw.Answer, textOf(&raw.Answer), "raw text is answered")),
@@ -208,13 +202,9 @@ func (s *State) chatRefused(first, longer *Asked) Verdict {
 
 // rawWorks is a raw text that was answered; nil for none.
 func (s *State) rawWorks() *Asked {
-	for _, id := range []string{"first", "known"} {
-		for _, r := range s.Earlier[id] {
-			for i := range r {
-				if r[i].Ask.Kind == Completion && r[i].Answer.OK() {
-					return &r[i]
-				}
-			}
+	for a := range s.earlier("first", "known") {
+		if a.Ask.Kind == Completion && a.Answer.OK() {
+			return a
 		}
 	}
 	return nil
@@ -235,9 +225,7 @@ func (s *State) rendered(all []*Asked) (Verdict, bool) {
 		text := fmt.Sprintf("the server's prompt of a chat has %d tokens, the model's own template makes %d", got, want)
 		quote := []finding.Evidence{request(a.Answer, content(&a.Ask), fmt.Sprintf("usage.prompt_tokens is %d", got)), {Kind: "config", File: l.Dir, Text: fmt.Sprintf("%d tokens by its template and tokenizer", want)}}
 		if d := got - want; d >= -countBy && d <= countBy {
-			v := cantTell(text+": a second token at the beginning, or a date", "shakedown render DIR")
-			v.Evidence = quote
-			return v, true
+			return cantTell(text+": a second token at the beginning, or a date", "shakedown render DIR", quote...), true
 		}
 		return Verdict{
 			Outcome: Fail, Signs: []Sign{SignTemplate}, Text: text, Evidence: quote,
@@ -410,9 +398,7 @@ func toolsJudge(s *State) Verdict {
 	}
 	a := &s.Rounds[0][0].Answer
 	if !a.OK() || len(a.Choices) == 0 {
-		v := cantTell("a request with a tool is not answered: "+failed(a), "")
-		v.Evidence = []finding.Evidence{request(*a, a.Error, "")}
-		return v
+		return cantTell("a request with a tool is not answered: "+failed(a), "", request(*a, a.Error, ""))
 	}
 	c := &a.Choices[0]
 	if len(c.Calls) > 0 {
@@ -421,9 +407,7 @@ func toolsJudge(s *State) Verdict {
 		if call.Name == weather.Name && json.Valid([]byte(call.Arguments)) {
 			return Verdict{Outcome: Pass, Text: "the tool is called: " + clip(said, 80)}
 		}
-		v := cantTell("the tool is called in another form than it has: "+clip(said, 80)+"; a small model does that too", "")
-		v.Evidence = []finding.Evidence{request(*a, said, "")}
-		return v
+		return cantTell("the tool is called in another form than it has: "+clip(said, 80)+"; a small model does that too", "", request(*a, said, ""))
 	}
 	fail := func(sign Sign, text, quote, note string) Verdict {
 		return Verdict{Outcome: Fail, Signs: []Sign{sign}, Text: text, Evidence: []finding.Evidence{request(*a, quote, note)}}
@@ -431,17 +415,13 @@ func toolsJudge(s *State) Verdict {
 	switch {
 	case callText.MatchString(c.Text):
 		if parser, ok := s.toolParser(); ok && parser == "" {
-			v := cantTell("a tool call comes as text, and the server runs without a parser of tool calls", "whether tools are wanted")
-			v.Evidence = []finding.Evidence{request(*a, c.Text, "a tool call in content")}
-			return v
+			return cantTell("a tool call comes as text, and the server runs without a parser of tool calls", "whether tools are wanted", request(*a, c.Text, "a tool call in content"))
 		}
 		return fail(SignTools, "a tool call comes as text: no parser, or that of another model", c.Text, "a tool call in content, and tool_calls is empty")
 	case callText.MatchString(c.Reasoning) && c.Text == "" && c.Finish != "length":
 		return fail(SignReasoning, "a tool call is lost in the reasoning field", c.Reasoning, "a tool call in the reasoning, and tool_calls is empty")
 	}
-	v := cantTell("the model answers without calling the tool", "a model that is trained for tools")
-	v.Evidence = []finding.Evidence{request(*a, c.Text+c.Reasoning, "")}
-	return v
+	return cantTell("the model answers without calling the tool", "a model that is trained for tools", request(*a, c.Text+c.Reasoning, ""))
 }
 
 // toolParser is the parser of tool calls by the server's own settings.
@@ -482,9 +462,7 @@ func schemaJudge(s *State) Verdict {
 	a := &s.Rounds[0][0].Answer
 	quote := []finding.Evidence{request(*a, textOf(a), "")}
 	open := func(why string) Verdict {
-		v := cantTell(why, "")
-		v.Evidence = quote
-		return v
+		return cantTell(why, "", quote...)
 	}
 	if !a.OK() || len(a.Choices) == 0 {
 		return open("a request with a schema is not answered: " + failed(a))
@@ -542,11 +520,9 @@ func (s *State) streamed() *Asked {
 	if a := s.greedyChat(); a != nil && a.Answer.OK() {
 		return a
 	}
-	for _, r := range s.Earlier["first"] {
-		for i := range r {
-			if r[i].Ask.Sampling == Greedy && r[i].Answer.OK() {
-				return &r[i]
-			}
+	for a := range s.earlier("first") {
+		if a.Ask.Sampling == Greedy && a.Answer.OK() {
+			return a
 		}
 	}
 	return nil
@@ -603,9 +579,7 @@ func streamJudge(s *State) Verdict {
 	gap, at, ok := s.gapAt(w, &c)
 	switch {
 	case !ok:
-		v := cantTell("the stream says something else than the whole answer, and it is not seen how near the choice was", "logprobs, or a second try")
-		v.Evidence = quote("stream")
-		return v
+		return cantTell("the stream says something else than the whole answer, and it is not seen how near the choice was", "logprobs, or a second try", quote("stream")...)
 	case gap > decidedBy && s.Floor.Known && s.Floor.Diverged < 0:
 		return Verdict{
 			Outcome: Fail, Signs: []Sign{SignStream}, Evidence: quote("stream"),
@@ -613,9 +587,7 @@ func streamJudge(s *State) Verdict {
 			Threshold: fmt.Sprintf("the two likeliest tokens are more than %.1f apart in logprob, and repeats of the server agree", decidedBy),
 		}
 	}
-	v := cantTell(fmt.Sprintf("the stream parts from the whole answer at token %d; the two likeliest tokens were %.2f apart there, which noise can turn", at+1, gap), "")
-	v.Evidence = quote("stream")
-	return v
+	return cantTell(fmt.Sprintf("the stream parts from the whole answer at token %d; the two likeliest tokens were %.2f apart there, which noise can turn", at+1, gap), "", quote("stream")...)
 }
 
 // gapAt is how clear the choice was where a text parts from a whole answer.
@@ -752,24 +724,19 @@ func parametersJudge(s *State) Verdict {
 
 // overlong finds an answer of any probe that is longer than what was asked for.
 func (s *State) overlong() (Verdict, bool) {
-	for _, id := range slices.Sorted(maps.Keys(s.Earlier)) {
-		for _, r := range s.Earlier[id] {
-			for i := range r {
-				a := &r[i]
-				n := a.Answer.AnswerCount
-				for _, c := range a.Answer.Choices {
-					if a.Ask.N <= 1 {
-						n = max(n, len(c.Tokens))
-					}
-				}
-				if a.Answer.OK() && a.Ask.Max > 0 && n > max(1, a.Ask.N)*a.Ask.Max+1 {
-					return Verdict{
-						Outcome: Fail, Signs: []Sign{SignParameter},
-						Text:     fmt.Sprintf("max_tokens is ignored: %d tokens, asked for %d", n, a.Ask.Max),
-						Evidence: []finding.Evidence{request(a.Answer, textOf(&a.Answer), a.Ask.Label)},
-					}, true
-				}
+	for a := range s.earlier(s.ran()...) {
+		n := a.Answer.AnswerCount
+		for _, c := range a.Answer.Choices {
+			if a.Ask.N <= 1 {
+				n = max(n, len(c.Tokens))
 			}
+		}
+		if a.Answer.OK() && a.Ask.Max > 0 && n > max(1, a.Ask.N)*a.Ask.Max+1 {
+			return Verdict{
+				Outcome: Fail, Signs: []Sign{SignParameter},
+				Text:     fmt.Sprintf("max_tokens is ignored: %d tokens, asked for %d", n, a.Ask.Max),
+				Evidence: []finding.Evidence{request(a.Answer, textOf(&a.Answer), a.Ask.Label)},
+			}, true
 		}
 	}
 	return Verdict{}, false

@@ -14,6 +14,7 @@ var batchPrompts = []string{
 
 const (
 	batchLength  = 16
+	batchBytes   = 120 // none of the prompts is longer
 	cancelLength = 64
 )
 

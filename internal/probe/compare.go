@@ -93,29 +93,9 @@ func median(x []float64) float64 {
 
 // Floor is the noise that a server shows by itself: the same request again.
 type Floor struct {
-	Known     bool
-	Positions int     // compared
-	Greatest  float64 // of the distances at the same position
-	Median    float64
-	Diverged  int // position at which greedy repeats first chose different tokens; -1: never
-	Exchanges []int
-}
-
-// Widen joins the noise that two probes measured.
-func Widen(a, b Floor) Floor {
-	switch {
-	case !b.Known:
-		return a
-	case !a.Known:
-		return b
-	}
-	b.Positions += a.Positions
-	b.Greatest, b.Median = max(a.Greatest, b.Greatest), max(a.Median, b.Median)
-	if b.Diverged < 0 {
-		b.Diverged = a.Diverged
-	}
-	b.Exchanges = append(b.Exchanges, a.Exchanges...)
-	return b
+	Known    bool
+	Greatest float64 // of the distances at the same position
+	Diverged int     // position at which greedy repeats first chose different tokens; -1: never
 }
 
 // parting is where two runs of tokens first differ; -1 when one is the beginning

@@ -50,11 +50,11 @@ var consistencyProbes = []Probe{
 		Source: "SGLang 24198; facts of DSA models whose 656-byte records were read as 576",
 		Most: func(l Level) Cost {
 			if l == Quick { // of what the probe "first" decoded
-				return Cost{Requests: 1, PromptTokens: tokensOf(len(capitalText)) + 2*firstLength, AnswerTokens: 1, Together: 1}
+				return Cost{Requests: 1, PromptTokens: len(capitalText) + 2*firstLength, AnswerTokens: 1, Together: 1}
 			}
 			n := decodeLength(l)
 			cuts := decodeCuts(l, n)
-			c := Cost{Requests: 2 + len(cuts), PromptTokens: tokensOf(len(passage)) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
+			c := Cost{Requests: 2 + len(cuts), PromptTokens: len(passage) * (1 + len(cuts)), AnswerTokens: n + len(cuts), Together: 1}
 			for _, k := range cuts {
 				c.PromptTokens += 2 * k // a token may come back as two when it is sent as text
 			}
@@ -67,7 +67,7 @@ var consistencyProbes = []Probe{
 		Why:    "A cached prefix is read in another layout, page by page, and by another kernel than a whole prompt.",
 		Source: "SGLang 24198 (FP8 KV and radix hit without scales); vLLM reports of first turn right, second wrong",
 		Most: func(Level) Cost {
-			return Cost{Requests: 6, PromptTokens: 6 * tokensOf(len(longPassage)+len(otherEnd)), AnswerTokens: 6 * prefixLength, Together: 1}
+			return Cost{Requests: 6, PromptTokens: 6 * (len(longPassage) + len(otherEnd)), AnswerTokens: 6 * prefixLength, Together: 1}
 		},
 		Next: prefixNext, Judge: prefixJudge,
 	},
@@ -77,7 +77,7 @@ var consistencyProbes = []Probe{
 		Source: "SGLang 24198; docs/faults.md (stale page of the KV cache)",
 		Most: func(Level) Cost {
 			n := mostPool/evictPrompt + 1
-			texts := 2 * tokensOf(len(strings.Join(evictTexts, "")))
+			texts := 2 * len(strings.Join(evictTexts, ""))
 			return Cost{Requests: n + 2*len(evictTexts), PromptTokens: texts + n*evictPrompt*bytesPerWord, AnswerTokens: 2*len(evictTexts)*prefixLength + n, Together: 1}
 		},
 		Next: evictNext, Judge: evictJudge,
@@ -87,9 +87,9 @@ var consistencyProbes = []Probe{
 		Why:    "Batched decode uses other graphs, tiles and reductions, and rows of a batch can be mixed up.",
 		Source: "FlashInfer 2716 (PDL race, only with concurrency), 3398 (zeros that depend on the batch size)",
 		Most: func(l Level) Cost {
-			c := costOf(slices.Repeat([]int{batchLength}, len(batchPrompts)), 120)
+			c := costOf(slices.Repeat([]int{batchLength}, len(batchPrompts)), batchBytes)
 			for _, n := range batchSizes(l) {
-				c.Add(Cost{Requests: n, PromptTokens: n * tokensOf(120), AnswerTokens: n * batchLength, Together: n})
+				c.Add(Cost{Requests: n, PromptTokens: n * batchBytes, AnswerTokens: n * batchLength, Together: n})
 			}
 			return c
 		},
@@ -102,22 +102,18 @@ var consistencyProbes = []Probe{
 		Source: "reports of KVTransferError and mixed answers after an abort (incidents of SGLang and vLLM)",
 		Most: func(Level) Cost {
 			n := len(batchPrompts) + 1
-			return Cost{Requests: n, PromptTokens: n * tokensOf(120), AnswerTokens: len(batchPrompts)*batchLength + cancelLength, Together: n}
+			return Cost{Requests: n, PromptTokens: n * batchBytes, AnswerTokens: len(batchPrompts)*batchLength + cancelLength, Together: n}
 		},
 		Next: cancelNext, Judge: cancelJudge,
 	},
 }
-
-// tokensOf bounds the tokens of so many bytes of our prose, for any vocabulary
-// with words; the meter counts with what the server says.
-func tokensOf(bytes int) int { return bytes }
 
 // costOf is a request per length, one at a time.
 func costOf(lengths []int, bytes int) Cost {
 	c := Cost{Together: 1}
 	for _, n := range lengths {
 		c.Requests++
-		c.PromptTokens += tokensOf(bytes)
+		c.PromptTokens += bytes
 		c.AnswerTokens += n
 	}
 	return c
@@ -181,7 +177,7 @@ func repeatJudge(s *State) Verdict {
 	f := Floor{Known: true, Diverged: -1}
 	var all []float64
 	v := Verdict{Outcome: Pass}
-	worst := 0
+	worst, repeats := 0, 0
 	for i := 1; i < len(s.Rounds); i++ {
 		other := s.tokens(i)
 		if other == nil {
@@ -192,12 +188,11 @@ func repeatJudge(s *State) Verdict {
 		if at := parting(first, other); at >= 0 && (f.Diverged < 0 || at < f.Diverged) {
 			f.Diverged = at
 		}
-		f.Exchanges = append(f.Exchanges, s.Rounds[i][0].Answer.Exchange)
+		repeats++
 		if len(d) > 0 && slices.Max(d) >= f.Greatest {
 			f.Greatest, worst = slices.Max(d), i
 		}
 	}
-	f.Positions, f.Median = len(all), median(all)
 	if len(all) == 0 {
 		return incomparable(first, "the answers hold no logprobs that could be compared", "a server that tells logprobs")
 	}
@@ -205,8 +200,8 @@ func repeatJudge(s *State) Verdict {
 	v.Floor = f
 	switch {
 	case scale < leastSpread:
-		v.Text = fmt.Sprintf("%d repeats agree within %.4f (the model says nearly the same everywhere)", len(f.Exchanges), f.Greatest)
-	case often(beyond(all, scale, 0), len(all)) || f.Median > agree*scale:
+		v.Text = fmt.Sprintf("%d repeats agree within %.4f (the model says nearly the same everywhere)", repeats, f.Greatest)
+	case often(beyond(all, scale, 0), len(all)) || median(all) > agree*scale:
 		v.Outcome, v.Signs = Fail, []Sign{SignRepeat}
 		v.Text = fmt.Sprintf("the same greedy request gives other distributions each time: up to %.2f apart, %d of %d positions beyond rounding", f.Greatest, beyond(all, scale, 0), len(all))
 		if s.laterAgree(scale) {
@@ -216,7 +211,7 @@ func repeatJudge(s *State) Verdict {
 		v.Evidence = []finding.Evidence{request(s.Rounds[0][0].Answer, textOf(&s.Rounds[0][0].Answer), "first"), request(s.Rounds[worst][0].Answer, textOf(&s.Rounds[worst][0].Answer), "the same again")}
 		v.Floor = Floor{}
 	default:
-		v.Text = fmt.Sprintf("%d repeats of different lengths agree: noise %.4f at most", len(f.Exchanges), f.Greatest)
+		v.Text = fmt.Sprintf("%d repeats of different lengths agree: noise %.4f at most", repeats, f.Greatest)
 		if f.Diverged >= 0 {
 			v.Text += fmt.Sprintf("; a near tie falls differently at token %d", f.Diverged+1)
 		}
@@ -260,8 +255,10 @@ func textOf(a *Answer) string {
 	return a.Choices[0].Text
 }
 
-func cantTell(why, decide string) Verdict {
-	v := Verdict{Outcome: CantTell, Text: why}
+// cantTell is an open question: why it is open, what would decide it ("" for
+// nothing), and what was seen.
+func cantTell(why, decide string, seen ...finding.Evidence) Verdict {
+	v := Verdict{Outcome: CantTell, Text: why, Evidence: seen}
 	if decide != "" {
 		v.Text += "; what would tell: " + decide
 	}
@@ -345,7 +342,8 @@ func decodeNext(s *State) []Ask {
 	if !t.Has.Completions || !t.Has.Logprobs {
 		return nil
 	}
-	if s.byID() && len(s.Rounds) == 0 {
+	ids, known := s.tokenized(passage)
+	if s.takesIDs() && !known {
 		return []Ask{{Kind: Tokenize, Label: "the passage as tokens", Prompt: passage}}
 	}
 	done := s.decoded()
@@ -354,7 +352,7 @@ func decodeNext(s *State) []Ask {
 	}
 	if len(done) == 0 {
 		n := s.Afford(decodeLength(s.Level))
-		for n > 17 && !s.Room(tokensOf(len(passage))/3, n) {
+		for n > 17 && !s.Room(len(passage)/3, n) {
 			n /= 2
 		}
 		a := s.complete(fmt.Sprintf("decode of %d tokens", n), passage, n)
@@ -362,10 +360,8 @@ func decodeNext(s *State) []Ask {
 		// like every other.
 		seed := 1
 		a.Sampling, a.Seed, a.NoCache = Hot, &seed, t.Has.NoCache
-		a.IgnoreEOS = a.IgnoreEOS && s.byID() // an end token cannot be sent again as text
-		if s.byID() {
-			a.Tokens = s.Rounds[0][0].Answer.Tokens
-		}
+		a.IgnoreEOS = a.IgnoreEOS && ids != nil // an end token cannot be sent again as text
+		a.Tokens = ids
 		return []Ask{a}
 	}
 	decoded := tokensIn(&done[0].Answer)
@@ -391,16 +387,26 @@ func decodeNext(s *State) []Ask {
 	return []Ask{a}
 }
 
-// byID says whether tokens can be sent again as the ids that the server told.
-func (s *State) byID() bool {
+// takesIDs says whether tokens can be sent again as the ids that the server tells.
+// Texts of tokens do not always say which token it is. A quick run spends no request
+// on them.
+func (s *State) takesIDs() bool {
 	h := s.Target.Has
-	if !h.Tokenize || !h.TokenPrompts || !h.IDs || s.Level == Quick {
-		return false
+	return h.Tokenize && h.TokenPrompts && h.IDs && s.Level > Quick
+}
+
+// tokenized are the ids of a prompt as the server told them, nil when it did not;
+// known is false when it was not asked.
+func (s *State) tokenized(prompt string) (ids []int, known bool) {
+	for _, a := range s.answers() {
+		if a.Ask.Kind == Tokenize && a.Ask.Prompt == prompt {
+			if len(a.Answer.Tokens) == 0 {
+				return nil, true
+			}
+			return a.Answer.Tokens, true
+		}
 	}
-	if len(s.Rounds) == 0 || s.Rounds[0][0].Ask.Kind != Tokenize {
-		return len(s.Rounds) == 0
-	}
-	return len(s.Rounds[0][0].Answer.Tokens) > 0
+	return nil, false
 }
 
 // decoded are the completions that decode is judged by, what was decoded first. A
@@ -409,9 +415,9 @@ func (s *State) decoded() []Asked {
 	if s.Level > Quick {
 		return s.completions()
 	}
-	for _, a := range slices.Concat(s.Earlier["first"]...) {
+	for a := range s.earlier("first") {
 		if a.Ask.Kind == Completion && a.Ask.Sampling == Greedy && a.Answer.OK() {
-			return append([]Asked{a}, s.completions()...)
+			return append([]Asked{*a}, s.completions()...)
 		}
 	}
 	return nil

@@ -207,7 +207,10 @@ func (f *fake) all(t *testing.T, level Level, list []Probe) map[string]Verdict {
 			t.Errorf("%s: sent %+v, announced %+v", p.ID, spent, most)
 		}
 		v := p.Judge(&s)
-		s.Earlier[p.ID], s.Floor = s.Rounds, Widen(s.Floor, v.Floor)
+		s.Earlier[p.ID] = s.Rounds
+		if v.Floor.Known {
+			s.Floor = v.Floor
+		}
 		got[p.ID] = v
 	}
 	return got

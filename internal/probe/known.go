@@ -94,7 +94,7 @@ var knownProbes = []Probe{{
 	Source: "llama.cpp and transformers reports of wrong rotary layouts; measured, see the source of the probe",
 	Most: func(l Level) Cost {
 		n := len(asked(l, Completion)) - 1
-		return Cost{Requests: n, PromptTokens: n * tokensOf(140), AnswerTokens: n * knownLength, Together: 1}
+		return Cost{Requests: n, PromptTokens: n * 140, AnswerTokens: n * knownLength, Together: 1}
 	},
 	Next: knownNext, Judge: knownJudge,
 }}
@@ -161,17 +161,10 @@ func (s *State) replies() []reply {
 		if q.text == capitalText {
 			rounds = s.Earlier["first"]
 		}
-		for _, r := range rounds {
-			for i := range r {
-				a := &r[i]
-				same := a.Ask.Prompt == q.text && kind == Completion || kind == Chat && len(a.Ask.Messages) == 1 && a.Ask.Messages[0].Content == q.chat
-				if same && a.Ask.Sampling == Greedy && a.Answer.OK() && len(a.Answer.Choices) > 0 {
-					list = append(list, q.read(kind, &a.Answer))
-					rounds = nil
-					break
-				}
-			}
-			if rounds == nil {
+		for a := range each(rounds) {
+			same := a.Ask.Prompt == q.text && kind == Completion || kind == Chat && len(a.Ask.Messages) == 1 && a.Ask.Messages[0].Content == q.chat
+			if same && a.Ask.Sampling == Greedy && a.Answer.OK() && len(a.Answer.Choices) > 0 {
+				list = append(list, q.read(kind, &a.Answer))
 				break
 			}
 		}

@@ -328,9 +328,7 @@ func longJudge(s *State) Verdict {
 		return cantTell("the short prompt came to nothing: "+failed(&short.asked.Answer), "")
 	}
 	if !short.near {
-		v := cantTell(fmt.Sprintf("it cannot repeat words from a text of %d tokens, so that nothing is seen in a longer one", short.size()), "")
-		v.Evidence = []finding.Evidence{request(short.asked.Answer, textOf(&short.asked.Answer), fmt.Sprintf("right: %q", hidden[0].word))}
-		return v
+		return cantTell(fmt.Sprintf("it cannot repeat words from a text of %d tokens, so that nothing is seen in a longer one", short.size()), "", request(short.asked.Answer, textOf(&short.asked.Answer), fmt.Sprintf("right: %q", hidden[0].word)))
 	}
 	if len(s.Rounds) == 1 {
 		if n := s.soon(); n < 2*short.size() {
@@ -405,8 +403,7 @@ func (s *State) longFailed(f find) Verdict {
 		v.Signs = []Sign{SignLong, SignError}
 		v.Text = fmt.Sprintf("short prompts are answered, one of about %d tokens is not: %s", f.tokens, failed(a))
 	default:
-		v = cantTell(fmt.Sprintf("a prompt of about %d tokens came to nothing: %s", f.tokens, failed(a)), "")
-		v.Evidence = []finding.Evidence{request(*a, a.Error, f.asked.Ask.Label)}
+		return cantTell(fmt.Sprintf("a prompt of about %d tokens came to nothing: %s", f.tokens, failed(a)), "", v.Evidence...)
 	}
 	return v
 }
@@ -457,9 +454,7 @@ func (s *State) longLost(f, best find) Verdict {
 			}
 		}
 	}
-	v := cantTell(fmt.Sprintf("words from the %s of %d tokens are not known: the prompt was cut in silence, or the model reaches less far", hiddenAt[f.which], f.size()), "a comparison with the checkpoint (--oracle)")
-	v.Evidence = quote(f, end)
-	return v
+	return cantTell(fmt.Sprintf("words from the %s of %d tokens are not known: the prompt was cut in silence, or the model reaches less far", hiddenAt[f.which], f.size()), "a comparison with the checkpoint (--oracle)", quote(f, end)...)
 }
 
 // contextNext sends a prompt that does not fit, where that is cheap.
@@ -470,8 +465,8 @@ func contextNext(s *State) []Ask {
 	if s.Gentle || len(s.Rounds) > 0 || n == 0 || n > most || len(short) == 0 || short[0][0].Answer.PromptCount <= 0 {
 		return nil
 	}
-	bytes := int(1.3 * float64(n) * perToken(&short[0][0]))
-	return []Ask{s.ask(s.rawOrChat(), "a prompt that does not fit", haystack(bytes, 0), haystack(bytes, 0), Greedy, 1)}
+	text := haystack(int(1.3*float64(n)*perToken(&short[0][0])), 0)
+	return []Ask{s.ask(s.rawOrChat(), "a prompt that does not fit", text, text, Greedy, 1)}
 }
 
 func contextJudge(s *State) Verdict {
@@ -503,7 +498,7 @@ func contextJudge(s *State) Verdict {
 			Evidence:  append(said, finding.Evidence{Kind: "config", File: t.Local.Dir, Text: fmt.Sprintf("context of %d tokens", t.Local.Context)}),
 		}
 	}
-	if !s.answered() {
+	if s.answeredBefore() == 0 {
 		return cantTell(fmt.Sprintf("it says that one request holds %d tokens, and answered none", n), "")
 	}
 	text := fmt.Sprintf("one request holds %d tokens", n)
@@ -526,18 +521,6 @@ func contextJudge(s *State) Verdict {
 		return cantTell("a longer prompt was not sent, since a short one came to nothing: "+failed(&short[0][0].Answer), "")
 	}
 	return Verdict{Outcome: Pass, Text: text, Evidence: said}
-}
-
-// answered says whether any request to the model was.
-func (s *State) answered() bool {
-	for _, rounds := range s.Earlier {
-		for _, r := range rounds {
-			if slices.ContainsFunc(r, func(a Asked) bool { return a.Answer.OK() && len(a.Answer.Choices) > 0 }) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // slots says how many requests share what the server was given.
@@ -568,9 +551,7 @@ func (s *State) over(n int) (Verdict, bool) {
 			Text: fmt.Sprintf("a prompt of about %d tokens, which does not fit, breaks the connection instead of being refused", sent),
 		}, true
 	}
-	v := cantTell(fmt.Sprintf("one request holds %d tokens; a prompt of about %d was neither refused nor cut: %s", n, sent, outcome(&a.Answer)), "")
-	v.Evidence = quote
-	return v, true
+	return cantTell(fmt.Sprintf("one request holds %d tokens; a prompt of about %d was neither refused nor cut: %s", n, sent, outcome(&a.Answer)), "", quote...), true
 }
 
 // outcome says in words what came of a request.

@@ -53,8 +53,7 @@ func oracleMost(l Level) Cost {
 }
 
 // oracleNext asks for one text after the other. Where the server takes ids as a prompt
-// and tells those of an answer, it is asked for the ids of the prompt first: texts
-// of tokens do not always say which token it is.
+// and tells those of an answer, it is asked for the ids of the prompt first.
 func oracleNext(s *State) []Ask {
 	has := s.Target.Has
 	if !has.Completions || !has.Logprobs {
@@ -64,7 +63,7 @@ func oracleNext(s *State) []Ask {
 	if !ok || ask.Max < 1 {
 		return nil
 	}
-	if has.Tokenize && has.TokenPrompts && has.IDs && s.Level >= Default {
+	if s.takesIDs() {
 		ids, known := s.tokenized(ask.Prompt)
 		if !known {
 			return []Ask{{Kind: Tokenize, Label: "its tokens, for the exact engine", Prompt: ask.Prompt}}
@@ -103,17 +102,6 @@ func (s *State) oracleAsk() (ask Ask, ok bool) {
 		ask.Max = min(ask.Max, n-1-int(float64(len(ask.Prompt))*tokensPerByte(s)+1))
 	}
 	return ask, true
-}
-
-// tokenized are the ids of a prompt as the server told them, none when it did not;
-// known is false when it was not asked.
-func (s *State) tokenized(prompt string) (ids []int, known bool) {
-	for _, a := range s.answers() {
-		if a.Ask.Kind == Tokenize && a.Ask.Prompt == prompt {
-			return a.Answer.Tokens, true
-		}
-	}
-	return nil, false
 }
 
 // tokensPerByte is what the server's own count of the first prompt says; before
@@ -165,7 +153,7 @@ func oracleTexts(s *State) []Text {
 		}
 		t := Text{
 			Prompt: a.Ask.Prompt, IDs: a.Ask.Tokens, Echoed: a.Answer.Prompt, Answer: a.Answer.Choices[0].Tokens, Said: a.Answer.Choices[0].Text,
-			Count: a.Answer.PromptCount, Asked: a.Answer.Exchange, Greedy: a.Ask.Sampling == Greedy, Special: true,
+			Count: a.Answer.PromptCount, Asked: a.Answer.Exchange,
 			Cached: i == 2 && s.Level >= Default && a.Answer.Cached != 0,
 		}
 		if len(t.told()) > 0 {
@@ -310,25 +298,18 @@ func quote(texts []Text, x *fitted, g gap) []finding.Evidence {
 	row := &x.Rows[g.text][g.at]
 	var said, says []string
 	for i, r := range t.Top[:min(len(t.Top), 3)] {
-		said = append(said, fmt.Sprintf("%q %s", r.Text, written(r.Logprob)))
+		said = append(said, fmt.Sprintf("%q %s", r.Text, r.Logprob))
 		if !row.Unknown[i] {
 			says = append(says, fmt.Sprintf("%q %.3f", r.Text, row.Told[i]))
 		}
 	}
 	if len(said) == 0 {
-		said, says = []string{fmt.Sprintf("%q %s", t.Text, written(t.Logprob))}, []string{fmt.Sprintf("%q %.3f", t.Text, row.Own)}
+		said, says = []string{fmt.Sprintf("%q %s", t.Text, t.Logprob)}, []string{fmt.Sprintf("%q %.3f", t.Text, row.Own)}
 	}
 	return []finding.Evidence{{
 		Kind: "request", Line: texts[g.text].Asked, Text: strings.Join(said, ", "),
 		Note: fmt.Sprintf("%s; %s says %s", strings.TrimSuffix(place(&texts[g.text], g.at), " on"), x.Name, strings.Join(says, ", ")),
 	}}
-}
-
-func written(l Logprob) string {
-	if l.Null {
-		return "null"
-	}
-	return fmt.Sprintf("%.3f", l.Value)
 }
 
 // cantCompare is the verdict without a comparison.
@@ -338,7 +319,7 @@ func cantCompare(why string) Verdict {
 
 // firstError is how the first request failed.
 func firstError(s *State) string {
-	for _, a := range slices.Concat(s.Rounds...) {
+	for _, a := range s.answers() {
 		if !a.Answer.OK() {
 			return fmt.Sprintf("%s %s", a.Answer.Failure, clip(a.Answer.Error, 200))
 		}

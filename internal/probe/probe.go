@@ -65,7 +65,7 @@ const (
 // Cost bounds what is sent.
 type Cost struct {
 	Requests     int
-	PromptTokens int // as estimated: three characters or more a token
+	PromptTokens int // a byte of text counts as a token: no vocabulary makes more of it
 	AnswerTokens int
 	Together     int // requests at the same time
 }
@@ -135,9 +135,8 @@ type Suspect struct {
 
 // Result is a probe with its verdict.
 type Result struct {
-	Probe     Probe
-	Verdict   Verdict
-	Exchanges []int
+	Probe   Probe
+	Verdict Verdict
 }
 
 // Sign is something that verdicts have in common with causes. The conclusion is

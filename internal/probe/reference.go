@@ -3,16 +3,14 @@ package probe
 // Text is a prompt and its answer, of which the exact engine is asked the
 // logprobs of the answer's tokens (and of the prompt's, when they were told).
 type Text struct {
-	Prompt  string
-	IDs     []int // of the prompt, where known; else Prompt is tokenized by the model's own tokenizer
-	Echoed  []Token
-	Answer  []Token
-	Said    string // the answer's text
-	Asked   int    // number of the exchange
-	Count   int    // tokens of the prompt as the server counts them, -1: unknown
-	Greedy  bool
-	Cached  bool // its beginning was in the server's prefix cache
-	Special bool // tokens that begin a text are put before Prompt
+	Prompt string
+	IDs    []int // of the prompt, where known; else Prompt is tokenized by the model's own tokenizer
+	Echoed []Token
+	Answer []Token
+	Said   string // the answer's text
+	Asked  int    // number of the exchange
+	Count  int    // tokens of the prompt as the server counts them, -1: unknown
+	Cached bool   // its beginning was in the server's prefix cache
 }
 
 // Reference is what the exact engine says about the texts of a probe, in several
@@ -45,6 +43,4 @@ type Row struct {
 	// Unknown marks those of them that the vocabulary does not have, or has twice.
 	Unknown []bool
 	Own     float64 // logprob of the token that stands there
-	Best    int     // the likeliest token
-	Top     float64 // its logprob
 }

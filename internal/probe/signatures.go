@@ -75,7 +75,7 @@ var signatureProbes = []Probe{
 			if l == Quick {
 				n = 3
 			}
-			return Cost{Requests: n, PromptTokens: n * tokensOf(len(secondText)), AnswerTokens: 2*firstLength + (n-2)*hotLength, Together: 1}
+			return Cost{Requests: n, PromptTokens: n * len(secondText), AnswerTokens: 2*firstLength + (n-2)*hotLength, Together: 1}
 		},
 		Next: firstNext, Judge: firstJudge,
 	},
@@ -99,7 +99,7 @@ var endProbes = []Probe{
 		Why:    "A server can vanish behind its last answer, hang with a good health, or spoil one answer among many.",
 		Source: "the founding incident's attempt 3: an empty answer, then connection refused; SGLang and vLLM with a dead scheduler and health 200",
 		Most: func(Level) Cost {
-			return Cost{Requests: 4, PromptTokens: 2 * tokensOf(len(capitalText)), AnswerTokens: 2, Together: 1}
+			return Cost{Requests: 4, PromptTokens: 2 * len(capitalText), AnswerTokens: 2, Together: 1}
 		},
 		Next: aliveNext, Judge: aliveJudge,
 	},
@@ -245,20 +245,10 @@ func firstJudge(s *State) Verdict {
 			return v
 		}
 	}
-	if v, ok := failedSampling(all); ok {
-		return v
-	}
-	if v, ok := emptied(all); ok {
-		return v
-	}
-	if v, ok := collapse(all); ok {
-		return v
-	}
-	if v, ok := special(all); ok {
-		return v
-	}
-	if v, ok := untrue(all); ok {
-		return v
+	for _, mark := range []func([]Asked) (Verdict, bool){failedSampling, emptied, collapse, special, untrue} {
+		if v, ok := mark(all); ok {
+			return v
+		}
 	}
 	good := 0
 	var bad *Asked
@@ -277,9 +267,7 @@ func firstJudge(s *State) Verdict {
 		}
 	}
 	if bad != nil {
-		v := cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", len(all)-good, len(all), failed(&bad.Answer)), "")
-		v.Evidence = []finding.Evidence{request(bad.Answer, bad.Answer.Error, bad.Ask.Label)}
-		return v
+		return cantTell(fmt.Sprintf("%d of %d requests came to nothing: %s", len(all)-good, len(all), failed(&bad.Answer)), "", request(bad.Answer, bad.Answer.Error, bad.Ask.Label))
 	}
 	v := Verdict{Outcome: Pass, Text: fmt.Sprintf("%d answers, greedy, sampled and plain, show no NaN, no collapse and no empty text", good)}
 	if !all[0].Answer.told() {
@@ -539,14 +527,11 @@ func special(all []Asked) (v Verdict, ok bool) {
 func decidedJudge(s *State) Verdict {
 	var tokens []Token
 	var from *Asked
-	for _, r := range s.Earlier["first"] {
-		for i := range r {
-			a := &r[i]
-			if a.Ask.Sampling == Greedy && a.Answer.OK() && len(a.Answer.Choices) > 0 && a.Answer.Choices[0].Told {
-				tokens = append(tokens, a.Answer.Choices[0].Tokens...)
-				if from == nil {
-					from = a
-				}
+	for a := range s.earlier("first") {
+		if a.Ask.Sampling == Greedy && a.Answer.OK() && len(a.Answer.Choices) > 0 && a.Answer.Choices[0].Told {
+			tokens = append(tokens, a.Answer.Choices[0].Tokens...)
+			if from == nil {
+				from = a
 			}
 		}
 	}
@@ -572,8 +557,8 @@ func decidedJudge(s *State) Verdict {
 		}
 	case flat:
 		v := cantTell(fmt.Sprintf("at all %d positions every token is about as likely as every other (%.2f at most): weights that were never loaded, or an untrained model", len(tokens), top),
-			"a comparison with the checkpoint (--oracle)")
-		v.Signs, v.Evidence = []Sign{SignFlat}, quote
+			"a comparison with the checkpoint (--oracle)", quote...)
+		v.Signs = []Sign{SignFlat}
 		v.Threshold = fmt.Sprintf("greedy logprobs below %.1f of -ln(vocabulary): dummy weights gave all of it, untrained ones 0.8", flatPart)
 		return v
 	}
@@ -694,9 +679,7 @@ func healthJudge(s *State) Verdict {
 			said = append(said, string(a.Ask.Kind))
 			continue
 		}
-		v := cantTell(fmt.Sprintf("%s: %s", a.Ask.Label, failed(&a.Answer)), "whether it answers requests (see \"alive\")")
-		v.Evidence = []finding.Evidence{request(a.Answer, a.Answer.Error, a.Ask.Label)}
-		return v
+		return cantTell(fmt.Sprintf("%s: %s", a.Ask.Label, failed(&a.Answer)), "whether it answers requests (see \"alive\")", request(a.Answer, a.Answer.Error, a.Ask.Label))
 	}
 	if said == nil {
 		return cantTell("the server tells neither its health nor counters", "")
@@ -759,36 +742,22 @@ func aliveJudge(s *State) Verdict {
 	if v, ok := s.spoiled(); ok {
 		return v
 	}
-	v := Verdict{Outcome: Pass, Text: "it answers at the end, and no answer on the way was spoiled"}
 	if a := short[0]; !a.Answer.OK() && (a.Answer.Failure == Reset || a.Answer.Failure == Refused) {
-		v = cantTell(fmt.Sprintf("it answers, though a moment before it did not (%s): it may have been restarted", failed(&a.Answer)), "its log")
-		v.Evidence = []finding.Evidence{request(a.Answer, a.Answer.Error, a.Ask.Label)}
-		return v
+		return cantTell(fmt.Sprintf("it answers, though a moment before it did not (%s): it may have been restarted", failed(&a.Answer)), "its log", request(a.Answer, a.Answer.Error, a.Ask.Label))
 	}
 	if health != nil && !health.Answer.OK() {
-		v = cantTell(fmt.Sprintf("it answers, and its health says otherwise: %s", failed(&health.Answer)), "")
-		v.Evidence = []finding.Evidence{request(health.Answer, health.Answer.Error, "health")}
+		return cantTell(fmt.Sprintf("it answers, and its health says otherwise: %s", failed(&health.Answer)), "", request(health.Answer, health.Answer.Error, "health"))
 	}
-	return v
+	return Verdict{Outcome: Pass, Text: "it answers at the end, and no answer on the way was spoiled"}
 }
 
 // silent is the verdict on a server that no longer answers one token.
 func (s *State) silent(short []*Asked, health, metrics *Asked) Verdict {
 	last := short[len(short)-1]
 	v := Verdict{Outcome: Fail, Evidence: []finding.Evidence{request(last.Answer, last.Answer.Error, last.Ask.Label)}}
-	answered := 0
-	for _, rounds := range s.Earlier {
-		for _, r := range rounds {
-			for _, a := range r {
-				if a.Answer.OK() && len(a.Answer.Choices) > 0 {
-					answered++
-				}
-			}
-		}
-	}
 	before := "no request was answered"
-	if answered > 0 {
-		before = fmt.Sprintf("%d requests were answered before", answered)
+	if n := s.answeredBefore(); n > 0 {
+		before = fmt.Sprintf("%d requests were answered before", n)
 	}
 	switch f := last.Answer.Failure; {
 	case f == Refused:
@@ -804,9 +773,7 @@ func (s *State) silent(short []*Asked, health, metrics *Asked) Verdict {
 		v.Signs = []Sign{SignError}
 		v.Text = "a request for one token ends in " + failed(&last.Answer) + "; " + before
 	default:
-		v = cantTell("a request for one token came to nothing: "+failed(&last.Answer), "")
-		v.Evidence = []finding.Evidence{request(last.Answer, last.Answer.Error, last.Ask.Label)}
-		return v
+		return cantTell("a request for one token came to nothing: "+failed(&last.Answer), "", v.Evidence...)
 	}
 	if health != nil && health.Answer.OK() {
 		v.Signs = append(v.Signs, SignHealthLies)
@@ -845,11 +812,9 @@ func counter(a *Asked, names []string) (float64, bool) {
 // made since the first reading.
 func (s *State) stuck(end *Asked) (string, bool) {
 	var start *Asked
-	for _, r := range s.Earlier["health"] {
-		for i := range r {
-			if r[i].Ask.Kind == Metrics {
-				start = &r[i]
-			}
+	for a := range s.earlier("health") {
+		if a.Ask.Kind == Metrics {
+			start = a
 		}
 	}
 	running, ok := counter(end, runningNames)
@@ -865,22 +830,15 @@ func (s *State) stuck(end *Asked) (string, bool) {
 // request which every server can answer.
 func (s *State) spoiled() (Verdict, bool) {
 	var worst *Asked
-	for id, rounds := range s.Earlier {
-		if id == "first" || id == "context" {
-			continue // judged there
+	others := slices.DeleteFunc(s.ran(), func(id string) bool { return id == "first" || id == "context" }) // judged there
+	for a := range s.earlier(others...) {
+		if a.Ask.Leave > 0 || a.Ask.Tools != nil || a.Ask.Schema != "" || a.Ask.Echo || a.Ask.N > 1 || a.Ask.Kind != Completion && a.Ask.Kind != Chat {
+			continue
 		}
-		for _, r := range rounds {
-			for i := range r {
-				a := &r[i]
-				if a.Ask.Leave > 0 || a.Ask.Tools != nil || a.Ask.Schema != "" || a.Ask.Echo || a.Ask.N > 1 || a.Ask.Kind != Completion && a.Ask.Kind != Chat {
-					continue
-				}
-				_, isNaN := nan(a)
-				bad := isNaN || a.Answer.Failure == Status && a.Answer.Status == 500 || a.Answer.Failure == Reset
-				if bad && (worst == nil || a.Answer.Exchange < worst.Answer.Exchange) {
-					worst = a
-				}
-			}
+		_, isNaN := nan(a)
+		bad := isNaN || a.Answer.Failure == Status && a.Answer.Status == 500 || a.Answer.Failure == Reset
+		if bad && (worst == nil || a.Answer.Exchange < worst.Answer.Exchange) {
+			worst = a
 		}
 	}
 	if worst == nil {

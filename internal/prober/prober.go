@@ -224,8 +224,10 @@ func (r *run) probe(ctx context.Context, p probe.Probe) error {
 		r.earlier = map[string][][]probe.Asked{}
 	}
 	r.earlier[p.ID] = s.Rounds
-	r.floor = probe.Widen(r.floor, v.Floor)
-	r.results = append(r.results, probe.Result{Probe: p, Verdict: v, Exchanges: numbers})
+	if v.Floor.Known {
+		r.floor = v.Floor
+	}
+	r.results = append(r.results, probe.Result{Probe: p, Verdict: v})
 	return r.out.Handle(message(p, &v, numbers, r.Now().Sub(begun)))
 }
 
@@ -244,7 +246,7 @@ func (r *run) round(ctx context.Context, to Server, target *probe.Target, id str
 			reason = r.meter.take(&a, r.Now())
 		}
 		if reason != "" {
-			round[i].Answer = probe.Answer{Failure: probe.NotSent, Error: reason, PromptCount: -1, AnswerCount: -1, Cached: -1}
+			round[i].Answer = probe.NoAnswer(probe.NotSent, reason)
 			continue
 		}
 		send := func() {

@@ -61,7 +61,7 @@ func (r rehearsal) Send(_ context.Context, t *probe.Target, a probe.Ask) (probe.
 	x := r.Preview(t, a)
 	if x.Path == "" {
 		x.Failure = probe.Unsupported
-		return probe.Answer{Failure: probe.Unsupported, PromptCount: -1, AnswerCount: -1, Cached: -1}, x
+		return probe.NoAnswer(probe.Unsupported, ""), x
 	}
 	tokens := madeUp(a.Max, a.Top)
 	answer := probe.Answer{Status: 200, PromptCount: promptBytes(&a)/bytesPerToken + len(a.Tokens), AnswerCount: len(tokens), Cached: -1, Ended: a.Stream, Chunks: len(tokens)}

@@ -238,7 +238,7 @@ func (v *verdicts) results(without string) []probe.Result {
 			for _, s := range m.Signs {
 				verdict.Signs = append(verdict.Signs, probe.Sign(s))
 			}
-			list = append(list, probe.Result{Probe: p, Verdict: verdict, Exchanges: m.Exchanges})
+			list = append(list, probe.Result{Probe: p, Verdict: verdict})
 		}
 	}
 	return list
