@@ -11,21 +11,19 @@ const toStdout = "-"
 
 type explainOptions struct {
 	outputOptions
+	documentOptions
 	world *World
 
-	files    []string // none: standard input
-	demo     bool
-	follow   bool
-	full     bool
-	markdown bool
-	html     string // file to write, toStdout, or ""
-	junit    string // file to write, toStdout, or ""
-	rules    string // directory of further rules
-	command  string // file that holds the launch command in any wrapper
-	compose  string // compose file that holds it
-	save     string // directory for the rewritten launch commands
-	engine   string // NAME or NAME@VERSION, instead of recognising it
-	gpu      string // GPUs that the log does not name
+	files   []string // none: standard input
+	demo    bool
+	follow  bool
+	full    bool
+	rules   string // directory of further rules
+	command string // file that holds the launch command in any wrapper
+	compose string // compose file that holds it
+	save    string // directory for the rewritten launch commands
+	engine  string // NAME or NAME@VERSION, instead of recognising it
+	gpu     string // GPUs that the log does not name
 	// flagsFrom is a file with the engine's own --help text, for releases
 	// without a flag table.
 	flagsFrom string
@@ -60,9 +58,7 @@ files of one launch (nodes, ranks, prefill, decode, router) are joined.`,
 	f.BoolVar(&opts.demo, "demo", false, "explain a log that is part of shakedown")
 	f.BoolVar(&opts.follow, "follow", false, "go on as the log grows, until Ctrl-C")
 	f.BoolVar(&opts.full, "full", false, "show the whole ledger, the timeline and all evidence")
-	f.BoolVar(&opts.markdown, "markdown", false, "print a report to paste into a bug report")
-	f.StringVar(&opts.html, "html", "", "write a self-contained page to `FILE`")
-	f.StringVar(&opts.junit, "junit", "", "write a JUnit report to `FILE`")
+	opts.addDocumentsTo(cmd)
 	f.StringVar(&opts.rules, "rules", "", "also use the rules in `DIR`")
 	f.StringVar(&opts.command, "cmd", "", "read the launch command from `FILE`: script, manifest ...")
 	f.StringVar(&opts.compose, "compose", "", "read the launch command from a compose `FILE`")
@@ -85,19 +81,8 @@ func (o *explainOptions) check() error {
 		return usageError(help, "--follow takes one log, got %d", len(o.files))
 	case o.command != "" && o.compose != "":
 		return usageError(help, "--cmd and --compose both give the launch command: use one")
-	case o.claimsOfStdout() > 1:
+	case o.claimsOfStdout(o.json) > 1:
 		return usageError("shakedown help output", "only one of --json, --markdown, --html - and --junit - can have standard output")
 	}
 	return o.outputOptions.check()
-}
-
-// claimsOfStdout counts the formats that want standard output for themselves.
-func (o *explainOptions) claimsOfStdout() int {
-	n := 0
-	for _, claims := range []bool{o.json, o.markdown, o.html == toStdout, o.junit == toStdout} {
-		if claims {
-			n++
-		}
-	}
-	return n
 }

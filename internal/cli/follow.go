@@ -62,13 +62,6 @@ func finishExplain(out *sinks, res explain.Result, err error) error {
 	}
 	if err != nil {
 		err = explained(err)
-		out.fail(err)
 	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return verdict
+	return out.finish(verdict, err)
 }

@@ -19,9 +19,9 @@ func TestExplainOptions(t *testing.T) {
 		{"a.log b.log --full --redact", explainOptions{files: []string{"a.log", "b.log"}, full: true, outputOptions: outputOptions{redact: true}}},
 		{"- --json --follow", explainOptions{files: []string{"-"}, follow: true, outputOptions: outputOptions{json: true}}},
 		{"--demo --color never --width 100", explainOptions{demo: true, outputOptions: outputOptions{color: "never", width: 100}}},
-		{"a.log --markdown --html r.html --junit r.xml", explainOptions{files: []string{"a.log"}, markdown: true, html: "r.html", junit: "r.xml"}},
+		{"a.log --markdown --html r.html --junit r.xml", explainOptions{files: []string{"a.log"}, documentOptions: documentOptions{markdown: true, html: "r.html", junit: "r.xml"}}},
 		{"a.log --rules my --cmd run.sh --save out --engine vllm", explainOptions{files: []string{"a.log"}, rules: "my", command: "run.sh", save: "out", engine: "vllm"}},
-		{"a.log --compose c.yaml --html -", explainOptions{files: []string{"a.log"}, compose: "c.yaml", html: "-"}},
+		{"a.log --compose c.yaml --html -", explainOptions{files: []string{"a.log"}, compose: "c.yaml", documentOptions: documentOptions{html: "-"}}},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			w, _, _ := newWorld()
@@ -38,7 +38,7 @@ func TestExplainOptions(t *testing.T) {
 			if want.color == "" {
 				want.color = "auto"
 			}
-			if diff := cmp.Diff(want, *got, cmp.AllowUnexported(explainOptions{}, outputOptions{}), cmp.Comparer(func(a, b *World) bool { return a == b })); diff != "" {
+			if diff := cmp.Diff(want, *got, cmp.AllowUnexported(explainOptions{}, outputOptions{}, documentOptions{}), cmp.Comparer(func(a, b *World) bool { return a == b })); diff != "" {
 				t.Errorf("options (-want +got):\n%s", diff)
 			}
 		})

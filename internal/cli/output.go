@@ -70,3 +70,29 @@ func (o *outputOptions) handler(w *World, opt report.Options, text func(io.Write
 func addJSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print one JSON object per line")
 }
+
+// documentOptions are the flags of verbs whose report can also be a document.
+type documentOptions struct {
+	markdown bool
+	html     string // file to write, toStdout, or ""
+	junit    string // file to write, toStdout, or ""
+}
+
+// addDocumentsTo defines the flags on cmd.
+func (o *documentOptions) addDocumentsTo(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.markdown, "markdown", false, "print a report to paste into a bug report")
+	f.StringVar(&o.html, "html", "", "write a self-contained page to `FILE`")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to `FILE`")
+}
+
+// claimsOfStdout counts the formats that want standard output for themselves.
+func (o *documentOptions) claimsOfStdout(json bool) int {
+	n := 0
+	for _, claims := range []bool{json, o.markdown, o.html == toStdout, o.junit == toStdout} {
+		if claims {
+			n++
+		}
+	}
+	return n
+}

@@ -16,6 +16,7 @@ import (
 
 type probeOptions struct {
 	outputOptions
+	documentOptions
 	world *World
 	now   func() time.Time
 
@@ -36,9 +37,6 @@ type probeOptions struct {
 	insecure        bool
 	dryRun          bool
 	full            bool
-	markdown        bool
-	html            string // file to write, toStdout, or ""
-	junit           string // file to write, toStdout, or ""
 
 	bounds   prober.Budget  // budget, read
 	expected probe.Expected // expect, read
@@ -97,9 +95,7 @@ can't be told, and 4 when there is no such server.`,
 	f.StringVar(&opts.cacert, "cacert", "", "trust the certificates in `FILE`, too")
 	f.BoolVar(&opts.insecure, "insecure", false, "accept any certificate")
 	f.BoolVar(&opts.full, "full", false, "show bounds, settings, requests and answers")
-	f.BoolVar(&opts.markdown, "markdown", false, "print a report to paste into a bug report")
-	f.StringVar(&opts.html, "html", "", "write a self-contained page to `FILE`")
-	f.StringVar(&opts.junit, "junit", "", "write a JUnit report to `FILE`")
+	opts.addDocumentsTo(cmd)
 	return cmd
 }
 
@@ -117,7 +113,7 @@ func (o *probeOptions) check() error {
 		return usageError(help, "--dry-run judges nothing: it goes with --json or text alone")
 	case o.againstKeyFrom != "" && o.against == "":
 		return usageError(help, "--against-key-env is the key for --against URL, which is missing")
-	case o.claimsOfStdout() > 1:
+	case o.claimsOfStdout(o.json) > 1:
 		return usageError("shakedown help output", "only one of --json, --markdown, --html - and --junit - can have standard output")
 	}
 	var err error
@@ -128,17 +124,6 @@ func (o *probeOptions) check() error {
 		return usageError(help, "--expect: %w", err)
 	}
 	return o.outputOptions.check()
-}
-
-// claimsOfStdout counts the formats that want standard output for themselves.
-func (o *probeOptions) claimsOfStdout() int {
-	n := 0
-	for _, claims := range []bool{o.json, o.markdown, o.html == toStdout, o.junit == toStdout} {
-		if claims {
-			n++
-		}
-	}
-	return n
 }
 
 func (o *probeOptions) level() probe.Level {

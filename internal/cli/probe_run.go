@@ -56,15 +56,8 @@ func runProbe(ctx context.Context, o *probeOptions) error {
 	status.Clear()
 	if err != nil {
 		err = probeError(err)
-		out.fail(err)
 	}
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return verdict
+	return out.finish(verdict, err)
 }
 
 // ask runs the use case between the messages that frame every stream. verdict is
@@ -227,26 +220,19 @@ func (o *probeOptions) sinks() (*sinks, error) {
 		document.Redact = redact.New()
 		opt.Redact = document.Redact
 	}
-	s := &sinks{}
-	switch w := o.world.Stdout; {
-	case o.markdown:
-		s.all = append(s.all, report.NewProbeMarkdown(w, document))
-	case o.html == toStdout:
-		s.all = append(s.all, report.NewProbeHTML(w, document))
-	case o.junit == toStdout:
-		s.all = append(s.all, report.NewProbeJUnit(w, document))
-	default:
-		text := report.NewProbeText
-		if o.dryRun {
-			text = report.NewRehearsalText
-		}
-		s.framed = o.handler(o.world, opt, text)
-		s.all = append(s.all, s.framed)
+	d := documents{
+		markdown: func(w io.Writer) finding.Handler { return report.NewProbeMarkdown(w, document) },
+		html:     func(w io.Writer) finding.Handler { return report.NewProbeHTML(w, document) },
+		junit:    func(w io.Writer) finding.Handler { return report.NewProbeJUnit(w, document) },
 	}
-	err := errors.Join(
-		s.addFile(o.html, func(w io.Writer) finding.Handler { return report.NewProbeHTML(w, document) }),
-		s.addFile(o.junit, func(w io.Writer) finding.Handler { return report.NewProbeJUnit(w, document) }))
-	return s, err
+	s := &sinks{}
+	s.addStdout(o.world.Stdout, &o.documentOptions, d, func(io.Writer) finding.Handler {
+		if o.dryRun {
+			return o.handler(o.world, opt, report.NewRehearsalText)
+		}
+		return o.handler(o.world, opt, report.NewProbeText)
+	})
+	return s, s.addFiles(&o.documentOptions, d)
 }
 
 // probeStatus shows on a terminal what is under way, and takes it away before

@@ -39,32 +39,52 @@ func newSinks(o *explainOptions, files []string) (*sinks, error) {
 	if o.redact {
 		opt.Redact = document.Redact
 	}
+	d := documents{
+		markdown: func(w io.Writer) finding.Handler { return report.NewMarkdown(w, document) },
+		html:     func(w io.Writer) finding.Handler { return report.NewHTML(w, document) },
+		junit:    func(w io.Writer) finding.Handler { return report.NewJUnit(w, opt) },
+	}
 	s := new(sinks)
-	switch w := o.world.Stdout; {
-	case o.json && o.redact:
-		s.framed = report.Redacted(finding.NewEncoder(w), document.Redact)
-	case o.json:
-		s.framed = finding.NewEncoder(w)
-	case o.markdown:
-		s.all = append(s.all, report.NewMarkdown(w, document))
-	case o.html == toStdout:
-		s.all = append(s.all, report.NewHTML(w, document))
-	case o.junit == toStdout:
-		s.all = append(s.all, report.NewJUnit(w, opt))
-	default:
-		s.framed = report.NewText(w, opt)
+	s.addStdout(o.world.Stdout, &o.documentOptions, d, func(w io.Writer) finding.Handler {
+		switch {
+		case o.json && o.redact:
+			return report.Redacted(finding.NewEncoder(w), document.Redact)
+		case o.json:
+			return finding.NewEncoder(w)
+		}
 		s.renew = func() finding.Handler { return report.NewText(w, opt) }
-	}
-	if s.framed != nil {
-		s.all = append(s.all, s.framed)
-	}
+		return s.renew()
+	})
 	if o.save != "" {
 		s.all = append(s.all, &saver{dir: o.save, log: o.world.Stderr})
 	}
-	err := errors.Join(
-		s.addFile(o.html, func(w io.Writer) finding.Handler { return report.NewHTML(w, document) }),
-		s.addFile(o.junit, func(w io.Writer) finding.Handler { return report.NewJUnit(w, opt) }))
-	return s, err
+	return s, s.addFiles(&o.documentOptions, d)
+}
+
+// documents make the documents of a verb.
+type documents struct {
+	markdown, html, junit func(io.Writer) finding.Handler
+}
+
+// addStdout adds what goes to standard output: a document that claims it, else the
+// framed output.
+func (s *sinks) addStdout(w io.Writer, o *documentOptions, d documents, framed func(io.Writer) finding.Handler) {
+	switch {
+	case o.markdown:
+		s.all = append(s.all, d.markdown(w))
+	case o.html == toStdout:
+		s.all = append(s.all, d.html(w))
+	case o.junit == toStdout:
+		s.all = append(s.all, d.junit(w))
+	default:
+		s.framed = framed(w)
+		s.all = append(s.all, s.framed)
+	}
+}
+
+// addFiles adds the documents that are written to files.
+func (s *sinks) addFiles(o *documentOptions, d documents) error {
+	return errors.Join(s.addFile(o.html, d.html), s.addFile(o.junit, d.junit))
 }
 
 // listed is the number of launches at either end of a long input that the
@@ -121,6 +141,21 @@ func (s *sinks) turn() error {
 		}
 	}
 	return nil
+}
+
+// finish closes the outputs, with err in those that must hold it. It returns err, the
+// error of closing, or else the verdict.
+func (s *sinks) finish(verdict, err error) error {
+	if err != nil {
+		s.fail(err)
+	}
+	if closed := s.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return verdict
 }
 
 // fail tells the documents that the run ended with err. What Main reports
