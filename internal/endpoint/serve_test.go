@@ -2,7 +2,6 @@ package endpoint_test
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -15,35 +14,9 @@ import (
 	"shakedown/internal/oracle/numerics"
 	"shakedown/internal/oracle/oracletest"
 	"shakedown/internal/oracle/sample"
-	"shakedown/internal/oracle/tokenizer"
 	"shakedown/internal/probe"
 	"shakedown/internal/serve"
 )
-
-// letters is a tokenizer of single characters for vocabularies of 64.
-func letters(t testing.TB) *tokenizer.Tokenizer {
-	t.Helper()
-	vocab := make(map[string]int)
-	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789.,:!?\"{}ĠĊ-_/ABCDEFGHIJKL" {
-		vocab[string(r)] = len(vocab)
-	}
-	var added []map[string]any
-	for i, s := range []string{"<|end|>", "<|user|>", "<|assistant|>"} {
-		added = append(added, map[string]any{"id": len(vocab) + i, "content": s, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": false})
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0", "added_tokens": added, "pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
-		"decoder": map[string]any{"type": "ByteLevel"}, "model": map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tok, err := tokenizer.FromJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
-}
 
 // serveTiny runs `shakedown serve` with a tiny random model.
 func serveTiny(t testing.TB, key string) string {
@@ -61,13 +34,12 @@ func serveTiny(t testing.TB, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
-	ts, err := chat.New(map[string]string{chat.Default: template}, nil)
+	ts, err := chat.New(map[string]string{chat.Default: oracletest.LettersTemplate}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := serve.New(serve.Config{
-		Model: m, Tokenizer: letters(t), Templates: ts, Name: "tiny", Defaults: sample.Default(), APIKey: key,
+		Model: m, Tokenizer: oracletest.Letters(t), Templates: ts, Name: "tiny", Defaults: sample.Default(), APIKey: key,
 		Limits: serve.Limits{Context: 128, Running: 8, Queued: 32, Tokens: 1024, Chunk: 8},
 		Info:   map[string]any{"version": "1.2.3", "numerics": num, "context": 128, "max_running": 8, "cache_tokens": 1024},
 		Log:    slog.New(slog.DiscardHandler), Now: time.Now, Reasoning: true, Tools: true,

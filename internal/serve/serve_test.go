@@ -25,36 +25,8 @@ import (
 	"shakedown/internal/oracle/numerics"
 	"shakedown/internal/oracle/oracletest"
 	"shakedown/internal/oracle/sample"
-	"shakedown/internal/oracle/tokenizer"
 	"shakedown/internal/serve"
 )
-
-// letters is a tokenizer of single characters for vocabularies of 64.
-func letters(t testing.TB) *tokenizer.Tokenizer {
-	t.Helper()
-	vocab := make(map[string]int)
-	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789.,:!?\"{}ĠĊ-_/ABCDEFGHIJKL" {
-		vocab[string(r)] = len(vocab)
-	}
-	var added []map[string]any
-	for i, s := range []string{"<|end|>", "<|user|>", "<|assistant|>"} {
-		added = append(added, map[string]any{"id": len(vocab) + i, "content": s, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": false})
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0", "added_tokens": added, "pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
-		"decoder": map[string]any{"type": "ByteLevel"}, "model": map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tok, err := tokenizer.FromJSON(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
-}
-
-const template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 
 // config serves a tiny model of a family.
 func config(t testing.TB, family string) serve.Config {
@@ -72,12 +44,12 @@ func config(t testing.TB, family string) serve.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts, err := chat.New(map[string]string{chat.Default: template}, nil)
+	ts, err := chat.New(map[string]string{chat.Default: oracletest.LettersTemplate}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return serve.Config{
-		Model: m, Tokenizer: letters(t), Templates: ts, Name: "tiny", Defaults: sample.Default(),
+		Model: m, Tokenizer: oracletest.Letters(t), Templates: ts, Name: "tiny", Defaults: sample.Default(),
 		Limits: serve.Limits{Context: 128, Running: 8, Queued: 32, Tokens: 1024, Chunk: 8},
 		Info:   map[string]any{"numerics": num}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Reasoning: true, Tools: true,
 	}
@@ -296,10 +268,10 @@ func TestParameters(t *testing.T) {
 	if c := complete(t, url, request("hello there", fmt.Sprintf(`,"temperature":0,"stop":[%q]`, stop))).Choices[0]; c.Text != text[:at] || c.FinishReason != "stop" || c.StopReason != stop {
 		t.Errorf("stop %q of %q: %+v", stop, text, c)
 	}
-	tokens := letters(t).Encode(text, false)
+	tokens := oracletest.Letters(t).Encode(text, false)
 	at = slices.Index(tokens, tokens[2])
 	c := complete(t, url, request("hello there", fmt.Sprintf(`,"temperature":0,"stop_token_ids":[%d]`, tokens[2]))).Choices[0]
-	if c.Text != letters(t).Decode(tokens[:at], false) || c.FinishReason != "stop" {
+	if c.Text != oracletest.Letters(t).Decode(tokens[:at], false) || c.FinishReason != "stop" {
 		t.Errorf("stop token %d of %q: %+v", tokens[2], text, c)
 	}
 	if c := complete(t, url, request("hello there", fmt.Sprintf(`,"temperature":0,"logit_bias":{"%d":-100}`, tokens[0]))).Choices[0]; c.Text[0] == text[0] {

@@ -31,14 +31,7 @@ func Served(config string, opt Options) (map[string]any, error) {
 	for b, r := range byteLetters() {
 		vocab[string(r)] = b
 	}
-	var added []map[string]any
-	for i, s := range []string{"<|end|>", "<|user|>", "<|assistant|>", "<|system|>"} {
-		added = append(added, map[string]any{"id": 256 + i, "content": s, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true})
-	}
-	files["tokenizer.json"], err = json.Marshal(map[string]any{
-		"version": "1.0", "added_tokens": added, "pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false},
-		"decoder": map[string]any{"type": "ByteLevel"}, "model": map[string]any{"type": "BPE", "vocab": vocab, "merges": []string{}},
-	})
+	files["tokenizer.json"], err = tokenizerJSON(vocab, 256, true, "<|end|>", "<|user|>", "<|assistant|>", "<|system|>")
 	files["chat_template.jinja"] = ServedTemplate
 	files["generation_config.json"] = `{"eos_token_id":[256]}`
 	return files, err
