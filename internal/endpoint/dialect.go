@@ -121,20 +121,11 @@ func chatBody(t *probe.Target, a *probe.Ask) object {
 }
 
 // generation adds what chats and completions share.
-func (b *body) generation(a *probe.Ask) {
+func (b *body) generation(t *probe.Target, a *probe.Ask) {
 	if a.Max > 0 || a.Echo { // servers refuse 0
 		b.set("max_tokens", max(1, a.Max))
 	}
-	switch a.Sampling {
-	case probe.Greedy:
-		b.set("temperature", 0)
-	case probe.Hot:
-		b.set("temperature", 1)
-		b.set("top_p", 1)
-	}
-	if a.N > 1 {
-		b.option("n", a.N)
-	}
+	b.sampling(a)
 	if a.Seed != nil {
 		b.option("seed", *a.Seed)
 	}
@@ -144,6 +135,23 @@ func (b *body) generation(a *probe.Ask) {
 	if a.Stream {
 		b.set("stream", true)
 		b.option("stream_options", object{{"include_usage", true}})
+	}
+	if a.IgnoreEOS && t.Has.IgnoreEOS { // no word of OpenAI's, but the same in all engines that have it
+		b.option("ignore_eos", true)
+	}
+}
+
+// sampling adds how tokens are chosen, and for how many answers.
+func (b *body) sampling(a *probe.Ask) {
+	switch a.Sampling {
+	case probe.Greedy:
+		b.set("temperature", 0)
+	case probe.Hot:
+		b.set("temperature", 1)
+		b.set("top_p", 1)
+	}
+	if a.N > 1 {
+		b.option("n", a.N)
 	}
 }
 
@@ -159,7 +167,7 @@ func likeliest(t *probe.Target, a *probe.Ask) int {
 // chatRequest is a chat in OpenAI's form.
 func chatRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v flags.Version) *request {
 	b := body{object: chatBody(t, a), salt: s.salt}
-	b.generation(a)
+	b.generation(t, a)
 	if a.Top >= 0 {
 		b.option("logprobs", true)
 		b.option("top_logprobs", max(d.least, likeliest(t, a)))
@@ -194,7 +202,7 @@ func completionRequest(d *dialect, s *Server, t *probe.Target, a *probe.Ask, v f
 	} else {
 		b.set("prompt", a.Prompt)
 	}
-	b.generation(a)
+	b.generation(t, a)
 	if a.Top >= 0 {
 		b.option("logprobs", max(d.least, likeliest(t, a)))
 	}

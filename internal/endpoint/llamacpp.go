@@ -19,9 +19,6 @@ var llamacpp = dialect{
 		if a.NoCache {
 			b.option("cache_prompt", false)
 		}
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 	},
 	tokenize: func(_ *probe.Target, a *probe.Ask) *request {
 		if len(a.Messages) > 0 {

@@ -17,9 +17,6 @@ var trtllm = dialect{
 		}
 	},
 	refine: func(b *body, _ *probe.Target, a *probe.Ask, _ flags.Version) {
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 		if len(a.Tools) > 0 {
 			b.option("tool_choice", "auto") // "none" by default, unlike OpenAI's
 		}
@@ -41,9 +38,6 @@ var lmdeploy = dialect{
 		}
 	},
 	refine: func(b *body, _ *probe.Target, a *probe.Ask, _ flags.Version) {
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 		if a.Thinking != nil { // its name before chat_template_kwargs
 			b.option("enable_thinking", *a.Thinking)
 		}

@@ -25,7 +25,7 @@ func (s *Server) Send(ctx context.Context, t *probe.Target, ask probe.Ask) (prob
 	}
 	req, why := s.request(d, t, &ask)
 	if req == nil {
-		return probe.NoAnswer(probe.Unsupported, why), probe.Exchange{Label: ask.Label, Failure: probe.Unsupported, Error: why}
+		return unspoken(&ask, why)
 	}
 	return s.post(ctx, d, t, req, &ask)
 }
@@ -62,6 +62,11 @@ func (s *Server) request(d *dialect, t *probe.Target, a *probe.Ask) (*request, s
 		return nil, "the server does not tell the tokens of a chat"
 	}
 	return nil, fmt.Sprintf("there is no request of kind %q", a.Kind)
+}
+
+// unspoken is an ask for which the engine has no words: nothing is sent.
+func unspoken(a *probe.Ask, why string) (probe.Answer, probe.Exchange) {
+	return probe.NoAnswer(probe.Unsupported, why), probe.Exchange{Label: a.Label, Failure: probe.Unsupported, Error: why}
 }
 
 func newAnswer() probe.Answer { return probe.NoAnswer(probe.None, "") }
@@ -198,11 +203,10 @@ func readTokens(name string) func(*reader, []byte) error {
 
 // look is a GET that needs nothing of the model.
 func (s *Server) look(ctx context.Context, path, none string, ask *probe.Ask, read func(*reader, []byte) error) (probe.Answer, probe.Exchange) {
-	a := newAnswer()
 	if path == "" {
-		a.Failure, a.Error = probe.Unsupported, none
-		return a, probe.Exchange{Label: ask.Label, Failure: a.Failure, Error: none}
+		return unspoken(ask, none)
 	}
+	a := newAnswer()
 	r := &reader{ask: ask, answer: &a}
 	c := &call{s: s, method: http.MethodGet, path: path, timeout: min(s.timeout, settingsTimeout)}
 	rep := c.send(ctx)

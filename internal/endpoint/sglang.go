@@ -23,9 +23,6 @@ var sglang = dialect{
 		if a.NoCache && since(v, "0.5.3") {
 			b.option("cache_salt", b.salt())
 		}
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 	},
 	native:   sglangNative,
 	tokenize: tokenizeRequest,
@@ -44,16 +41,7 @@ func sglangNative(s *Server, t *probe.Target, a *probe.Ask) *request {
 	if a.Max > 0 || a.Echo {
 		params.set("max_new_tokens", max(1, a.Max))
 	}
-	switch a.Sampling {
-	case probe.Greedy:
-		params.set("temperature", 0)
-	case probe.Hot:
-		params.set("temperature", 1)
-		params.set("top_p", 1)
-	}
-	if a.N > 1 {
-		params.option("n", a.N)
-	}
+	params.sampling(a)
 	if len(a.Stop) > 0 {
 		params.option("stop", a.Stop)
 	}

@@ -25,9 +25,6 @@ var shakedown = dialect{
 			b.option("echo", true)
 			b.echoed = true
 		}
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 	},
 	tokenize: tokenizeRequest,
 	health:   "/health",

@@ -27,9 +27,6 @@ var vllm = dialect{
 		if a.NoCache && since(v, "0.9.0") {
 			b.option("cache_salt", b.salt()) // blocks of another salt are never shared
 		}
-		if a.IgnoreEOS {
-			b.option("ignore_eos", true)
-		}
 	},
 	tokenize: tokenizeRequest,
 	health:   "/health",
