@@ -27,11 +27,11 @@ type arithmetic interface {
 	fp8Half(dst []uint16, codes []byte) (ok bool)
 	// halfScaled decodes binary16 and multiplies by scale.
 	halfScaled(dst []float32, src []uint16, scale float32)
-	// fp8Dot is dot4x1 with weights that are E4M3FN codes times a scale: scales
-	// holds four, one for each row, for every run of columns, and each is
-	// toHalf times the scale. x has at most halfSegment values. ok is false, and
-	// acc worthless, if there is a NaN. s is memory to work in.
-	fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) (ok bool)
+	// fp8Dot is dot4x1 with weights that are E4M3FN codes times a scale. Scales lie
+	// scaleStride values apart for each row, one behind the other for each run of
+	// columns, and are toHalf times the scale. ok is false, and acc worthless, if
+	// there is a NaN or it can't. s is memory to work in.
+	fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) (ok bool)
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.
 	nibbles(dst []float32, codes []byte, table *[16]float32, scales []float32)

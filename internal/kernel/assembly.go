@@ -22,8 +22,9 @@ type vectors struct {
 	f32DecodeAsm  func(dst *float32, src *byte, n int)
 	fp8HalfAsm    func(dst *uint16, src *byte, n int) int
 	halfScaledAsm func(dst *float32, src *uint16, n int, scale float32)
-	fp8DotAsm     func(acc *lanes, codes *byte, stride int, x, scales *float32, run, runs int) int
-	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, run, runs int, next *byte, nextStride int) // if there is no fp8DotAsm
+	fp8DotAsm     func(acc *lanes, codes *byte, stride int, x, scales *float32, scaleStride, run, n int) int
+	fp8DotWideAsm func(acc *lanes, codes *byte, stride int, x, scales *float32, scaleStride, half, run, n int) int
+	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, scaleStride, run, n int, next *byte, nextStride int) // if there is no fp8DotAsm
 	nibblesAsm    func(dst *float32, codes *byte, table *[16]float32, scales *float32, groups, vectors int)
 	nibblesDotAsm func(acc *lanes, codes *byte, stride int, x *float32, table *[16]float32, scales *float32, scaleStride, groups, vectors int)
 	addScaledAsm  func(dst, x *float32, n int, factor float32)
@@ -141,44 +142,45 @@ func (v *vectors) halfScaled(dst []float32, src []uint16, scale float32) {
 	v.halfScaledAsm(&dst[0], &src[0], len(dst), scale)
 }
 
-func (v *vectors) fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
+func (v *vectors) fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
 	n := len(x)
 	if n == 0 {
 		return true
 	}
-	_, _, _ = acc[3], codes[3*stride+n-1], scales[4*ceilDiv(n, run)-1]
-	if v.fp8DotAsm == nil {
-		return v.fp8DotByHalves(s, acc, codes, stride, x, scales, run)
+	_, _, _ = acc[3], codes[3*stride+n-1], scales[3*scaleStride+ceilDiv(n, run)-1]
+	switch {
+	case v.fp8DotAsm == nil:
+		return v.fp8DotByHalves(s, acc, codes, stride, x, scales, scaleStride, run)
+	case v.fp8DotWideAsm != nil && n%64 == 0 && run == 32:
+		return v.fp8DotWideAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, 4, 64, n) == 0
+	case v.fp8DotWideAsm != nil && n%64 == 0 && run%64 == 0:
+		return v.fp8DotWideAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, 0, run, n) == 0
 	}
-	// The assembly takes whole runs; what is left is a run of its own.
-	runs, bad := n/run, 0
-	if runs > 0 {
-		bad = v.fp8DotAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], run, runs)
-	}
-	if rest := n - runs*run; rest > 0 {
-		bad |= v.fp8DotAsm(&acc[0], &codes[runs*run], stride, &x[runs*run], &scales[4*runs], rest, 1)
-	}
-	return bad == 0
+	return v.fp8DotAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, run, n) == 0
 }
 
 // fp8DotByHalves is fp8Dot in two steps.
-func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
-	n := len(x)
-	for r := range 4 {
-		if !v.fp8Half(s.half[r*halfSegment:][:n], codes[r*stride:]) {
+func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
+	// Whole runs at a time, or the only one in parts.
+	most := halfSegment
+	if run < len(x) {
+		most = halfSegment / run * run
+	}
+	for c := 0; c < len(x); c += max(1, most) {
+		n := min(most, len(x)-c)
+		if n == 0 {
 			return false
 		}
-	}
-	next := codes // what is read next: the four rows below
-	if 4*stride < len(codes) {
-		next = codes[4*stride:]
-	}
-	runs := n / run
-	if runs > 0 {
-		v.halfDotAsm(&acc[0], &s.half[0], halfSegment*2, &x[0], &scales[0], run, runs, &next[0], stride)
-	}
-	if rest := n - runs*run; rest > 0 {
-		v.halfDotAsm(&acc[0], &s.half[runs*run], halfSegment*2, &x[runs*run], &scales[4*runs], rest, 1, &next[0], stride)
+		for r := range 4 {
+			if !v.fp8Half(s.half[r*halfSegment:][:n], codes[r*stride+c:]) {
+				return false
+			}
+		}
+		next := codes[c:] // what is read next: the four rows below
+		if 4*stride < len(next) {
+			next = next[4*stride:]
+		}
+		v.halfDotAsm(&acc[0], &s.half[0], halfSegment*2, &x[c], &scales[c/run], 4*scaleStride, run, n, &next[0], stride)
 	}
 	return true
 }

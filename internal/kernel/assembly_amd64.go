@@ -8,7 +8,7 @@ import "shakedown/internal/numfmt"
 // system support.
 func assembly() []arithmetic {
 	var sets []arithmetic
-	avx2, avx512, vnni := vectorFeatures()
+	avx2, avx512, vnni, vbmi := vectorFeatures()
 	unpack := [16]func(codes *byte, scale, low *float32, src *byte, blocks int){
 		numfmt.GGUFQ4_0: unpackQ4_0AVX2, numfmt.GGUFQ4_1: unpackQ4_1AVX2, numfmt.GGUFQ5_0: unpackQ5_0AVX2, numfmt.GGUFQ5_1: unpackQ5_1AVX2,
 		numfmt.GGUFQ8_0: unpackQ8_0AVX2, numfmt.GGUFQ4_K: unpackQ4_KAVX2, numfmt.GGUFQ5_K: unpackQ5_KAVX2, numfmt.GGUFQ6_K: unpackQ6_KAVX2,
@@ -34,6 +34,9 @@ func assembly() []arithmetic {
 			wide.dotQ8Asm, wide.dotQ8WideAsm, wide.dotQ8PlainAsm = dotQ8VNNI, dotQ8VNNI, dotQ8PlainVNNI
 			wide.blockDotAsm[numfmt.GGUFQ4_0], wide.blockDotAsm[numfmt.GGUFQ4_1], wide.blockDotAsm[numfmt.GGUFQ8_0] = q4_0DotVNNI, q4_1DotVNNI, q8_0DotVNNI
 		}
+		if vbmi {
+			wide.fp8DotWideAsm = fp8Dot4x1VBMI
+		}
 		sets = append(sets, wide)
 	}
 	return sets
@@ -45,16 +48,17 @@ func xgetbv() (low, high uint32)
 
 // vectorFeatures says whether the vector units are there and the operating system
 // saves their registers (Intel SDM volume 1, 14.3 and 15.2): avx2 stands for AVX2
-// with F16C, avx512 for the subsets F, BW, DQ and VL, vnni for AVX512_VNNI.
-func vectorFeatures() (avx2, avx512, vnni bool) {
+// with F16C, avx512 for the subsets F, BW, DQ and VL, vnni for AVX512_VNNI, vbmi for
+// AVX512_VBMI.
+func vectorFeatures() (avx2, avx512, vnni, vbmi bool) {
 	most, _, _, _ := cpuid(0, 0)
 	if most < 7 {
-		return false, false, false
+		return false, false, false, false
 	}
 	const xsave, avx, f16c = 1 << 27, 1 << 28, 1 << 29
 	_, _, c, _ := cpuid(1, 0)
 	if c&xsave == 0 || c&avx == 0 || c&f16c == 0 {
-		return false, false, false
+		return false, false, false, false
 	}
 	const avxState, avx512State = 0x06, 0xe6
 	saved, _ := xgetbv()
@@ -63,5 +67,5 @@ func vectorFeatures() (avx2, avx512, vnni bool) {
 	const f, dq, bw, vl = 1 << 16, 1 << 17, 1 << 30, 1 << 31
 	const all = f | dq | bw | vl
 	avx512 = saved&avx512State == avx512State && b&all == all
-	return avx2, avx512, c&(1<<11) != 0
+	return avx2, avx512, c&(1<<11) != 0, c&(1<<1) != 0
 }

@@ -62,10 +62,10 @@ func fp8HalfAVX512(dst *uint16, src *byte, n int) (ret int)
 //go:noescape
 func halfScaledAVX512(dst *float32, src *uint16, n int, scale float32)
 
-// fp8Dot4x1AVX512 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: runs times, run columns (a multiple of 16) with the next four scales, one for each row. The result is not 0, and the lanes worthless, if a code is NaN.
+// fp8Dot4x1AVX512 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: one for each row, scaleStride bytes apart, and run columns, a multiple of 16; the next follows behind. The result is not 0, and the lanes worthless, if a code is NaN.
 //
 //go:noescape
-func fp8Dot4x1AVX512(acc *lanes, codes *byte, stride int, x *float32, scales *float32, run int, runs int) (ret int)
+func fp8Dot4x1AVX512(acc *lanes, codes *byte, stride int, x *float32, scales *float32, scaleStride int, run int, n int) (ret int)
 
 // nibblesAVX512 decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.
 //
@@ -137,10 +137,10 @@ func fp8HalfAVX2(dst *uint16, src *byte, n int) (ret int)
 //go:noescape
 func halfScaledAVX2(dst *float32, src *uint16, n int, scale float32)
 
-// fp8Dot4x1AVX2 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: runs times, run columns (a multiple of 16) with the next four scales, one for each row. The result is not 0, and the lanes worthless, if a code is NaN.
+// fp8Dot4x1AVX2 is dot4x1 with weights that are E4M3FN codes times a scale, given as 256 times its value: one for each row, scaleStride bytes apart, and run columns, a multiple of 16; the next follows behind. The result is not 0, and the lanes worthless, if a code is NaN.
 //
 //go:noescape
-func fp8Dot4x1AVX2(acc *lanes, codes *byte, stride int, x *float32, scales *float32, run int, runs int) (ret int)
+func fp8Dot4x1AVX2(acc *lanes, codes *byte, stride int, x *float32, scales *float32, scaleStride int, run int, n int) (ret int)
 
 // nibblesAVX2 decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.
 //
@@ -151,6 +151,11 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
+
+// fp8Dot4x1VBMI is fp8Dot4x1AVX512 for n and runs that are multiples of 64 columns. The upper half of each 64 columns has the scales half bytes behind, and so the next run. The result is not 0 if a lane became NaN.
+//
+//go:noescape
+func fp8Dot4x1VBMI(acc *lanes, codes *byte, stride int, x *float32, scales *float32, scaleStride int, half int, run int, n int) (ret int)
 
 // nibblesDot4x1AVX512 is dot4x1 with weights that are table[code] times the scale of a group of 16*vectors columns; the scales of rows lie scaleStride bytes apart.
 //

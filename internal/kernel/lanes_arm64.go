@@ -57,10 +57,10 @@ func fp8HalfNEON(dst *uint16, src *byte, n int) (ret int)
 //go:noescape
 func halfScaledNEON(dst *float32, src *uint16, n int, scale float32)
 
-// halfDot4x1NEON is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.
+// halfDot4x1NEON is dot4x1 with weights that are binary16 times a scale: one for each row, scaleStride bytes apart, and run columns, a multiple of 16; the next follows behind. Meanwhile it fetches four rows of bytes at next to the cache.
 //
 //go:noescape
-func halfDot4x1NEON(acc *lanes, w *uint16, stride int, x *float32, scales *float32, run int, runs int, next *byte, nextStride int)
+func halfDot4x1NEON(acc *lanes, w *uint16, stride int, x *float32, scales *float32, scaleStride int, run int, n int, next *byte, nextStride int)
 
 // nibblesNEON decodes groups of 16*vectors four-bit codes, two to a byte, as table[code] times the group's scale.
 //

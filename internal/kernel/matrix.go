@@ -291,22 +291,20 @@ func (w fp8) decode(s *scratch, dst []float32, row, col int) {
 }
 
 func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
-	if w.halves == nil || w.scales.Cols < w.cols && halfSegment%w.scales.Cols != 0 {
+	if w.halves == nil {
 		return false
 	}
-	run := min(w.scales.Cols, halfSegment)
-	whole := w.cols &^ 15
-	for c := 0; c < whole; c += halfSegment {
-		n := min(halfSegment, whole-c)
-		for r := range 4 {
-			list := s.list[r:]
-			for i, scale := range w.halves[(row+r)/w.scales.Rows*w.gridCols+c/w.scales.Cols:][:ceilDiv(n, run)] {
-				list[4*i] = scale
-			}
-		}
-		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], run) {
+	// Four rows share their scales, or each has its own.
+	grid, apart := row/w.scales.Rows, 0
+	if row-grid*w.scales.Rows+4 > w.scales.Rows {
+		if w.scales.Rows > 1 {
 			return false
 		}
+		apart = w.gridCols
+	}
+	whole := w.cols &^ 15
+	if !arith.fp8Dot(s, acc, w.codes[row*w.cols:], w.cols, x[:whole], w.halves[grid*w.gridCols:], apart, min(w.scales.Cols, w.cols)) {
+		return false
 	}
 	if whole < w.cols {
 		dotTail(acc, s, w, row, whole, w.cols, x)
@@ -472,23 +470,34 @@ func (w mxfp8) decode(s *scratch, dst []float32, row, col int) {
 
 func (w mxfp8) stored(row, col, n int) []byte { return w.codes[row*w.cols+col:][:n] }
 
+// mxHalves are what halfScale makes of E8M0 scales below mxLargest.
+const mxLargest = 255 - 8
+
+var mxHalves = func() (table [256]float32) {
+	for code := range mxLargest {
+		table[code], _ = halfScale(numfmt.E8M0(uint8(code)))
+	}
+	return table
+}()
+
 func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.f != numfmt.E4M3FN {
 		return false
 	}
-	for c := 0; c < w.cols; c += halfSegment {
-		n := min(halfSegment, w.cols-c)
+	const most = len(s.list) / 4 * numfmt.MXGroup // columns of which there is room for scales
+	for c := 0; c < w.cols; c += most {
+		n := min(most, w.cols-c)
+		groups := n / numfmt.MXGroup
 		for r := range 4 {
-			at := (row+r)*w.cols + c
-			for i, code := range w.scales[at/numfmt.MXGroup:][:n/numfmt.MXGroup] {
-				scale, ok := halfScale(numfmt.E8M0(code))
-				if !ok {
+			list := s.list[r*groups:][:groups]
+			for i, code := range w.scales[((row+r)*w.cols+c)/numfmt.MXGroup:][:groups] {
+				if code >= mxLargest {
 					return false
 				}
-				s.list[4*i+r] = scale
+				list[i] = mxHalves[code]
 			}
 		}
-		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], numfmt.MXGroup) {
+		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], groups, numfmt.MXGroup) {
 			return false
 		}
 	}

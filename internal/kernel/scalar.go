@@ -96,13 +96,13 @@ func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
 	}
 }
 
-func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, run int) bool {
+func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
 	for r := range 4 {
 		for c, code := range codes[r*stride:][:len(x)] {
 			if code&0x7f == 0x7f {
 				return false
 			}
-			w := numfmt.F16(uint16(code)&0x80<<8|uint16(code)&0x7f<<7) * scales[c/run*4+r]
+			w := numfmt.F16(uint16(code)&0x80<<8|uint16(code)&0x7f<<7) * scales[r*scaleStride+c/run]
 			acc[r][c&15] += float32(w * x[c])
 		}
 	}

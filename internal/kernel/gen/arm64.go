@@ -275,25 +275,31 @@ func neonHalfScaled(u *unit) {
 }
 
 func neonHalfDot(u *unit) {
-	f := u.function("halfDot4x1NEON", "is dot4x1 with weights that are binary16 times a scale: runs times, run columns (a multiple of 16) with the next four scales, one for each row. Meanwhile it fetches four rows of bytes at next to the cache.",
-		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "run int", "runs int", "next *byte", "nextStride int")
+	f := u.function("halfDot4x1NEON", "is dot4x1 with weights that are binary16 times a scale: one for each row, scaleStride bytes apart, and run columns, a multiple of 16; the next follows behind. Meanwhile it fetches four rows of bytes at next to the cache.",
+		"acc *lanes", "w *uint16", "stride int", "x *float32", "scales *float32", "scaleStride int", "run int", "n int", "next *byte", "nextStride int")
 	rows := neonRows(f)
-	load(f, "acc", "R0", "x", "R6", "scales", "R8", "run", "R9", "runs", "R10", "next", "R11", "nextStride", "R12")
+	load(f, "acc", "R0", "x", "R6", "scales", "R8", "scaleStride", "R14", "run", "R9", "n", "R10", "next", "R11", "nextStride", "R12")
 	moveLanes(f, false, "R0", 0, 16)
 	f.p("MOVD $4, R13")
+	const scale = 28
 	outer := f.label()
-	f.p("FMOVQ (R8), F31")
-	f.p("MOVD R9, R7")
+	f.p("MOVD R8, R15")
+	for r := range 4 {
+		f.p("VLD1R (R15), [V%d.S4]", scale+r)
+		f.p("ADD R14, R15")
+	}
+	f.p("CMP R9, R10")
+	f.p("CSEL LT, R10, R9, R7") // the last run may be shorter
+	f.p("SUB R7, R10")
 	inner := f.label()
 	moveLanes(f, false, "R6", 16, 4)
 	for r, row := range rows {
-		f.p("VDUP V31.S[%d], V30.S4", r)
 		f.p("FMOVQ (%s), F24", row)
 		f.p("FMOVQ 16(%s), F25", row)
 		neonWiden(f, fcvtl, 24, 20)
 		neonWiden(f, fcvtl, 25, 22)
 		for i := range 4 {
-			fmul(f, 20+i, 30, 20+i)
+			fmul(f, 20+i, scale+r, 20+i)
 			fmul(f, 20+i, 16+i, 20+i)
 			fadd(f, 4*r+i, 20+i, 4*r+i)
 		}
@@ -312,8 +318,8 @@ func neonHalfDot(u *unit) {
 	f.p("MOVD $4, R13")
 	f.place(same)
 	again(f, "R7", 16, inner)
-	f.p("ADD $16, R8")
-	again(f, "R10", 1, outer)
+	f.p("ADD $4, R8")
+	f.p("CBNZ R10, %s", outer)
 	moveLanes(f, true, "R0", 0, 16)
 	f.p("RET")
 }

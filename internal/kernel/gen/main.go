@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"go/format"
 	"log"
@@ -76,6 +77,15 @@ func (u *unit) table(name string, values ...uint32) {
 		u.constants = append(u.constants, fmt.Sprintf("DATA %s<>+%d(SB)/4, $%#08x\n", name, 4*i, v))
 	}
 	u.constants = append(u.constants, fmt.Sprintf("GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", name, 4*len(values)))
+}
+
+// bytes declares bytes in memory, a multiple of four.
+func (u *unit) bytes(name string, data []byte) {
+	words := make([]uint32, len(data)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	u.table(name, words...)
 }
 
 // p adds an instruction.
