@@ -16,7 +16,8 @@ type arithmetic interface {
 	dot4x4(acc []lanes, w []float32, stride int, x []float32, xstride, n int)
 	// sums folds the lanes.
 	sums(dst []float32, acc []lanes)
-	// dot16 is dot4x1 with weights of 16 bits; stride counts bytes.
+	// dot16 is dot4x1 with weights of 16 bits, for any multiple of four rows; stride
+	// counts bytes.
 	dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []float32)
 	// decode16 decodes BF16 or F16.
 	decode16(t numfmt.GGUF, dst []float32, src []byte)
@@ -27,10 +28,10 @@ type arithmetic interface {
 	fp8Half(dst []uint16, codes []byte) (ok bool)
 	// halfScaled decodes binary16 and multiplies by scale.
 	halfScaled(dst []float32, src []uint16, scale float32)
-	// fp8Dot is dot4x1 with weights that are E4M3FN codes times a scale. Scales lie
-	// scaleStride values apart for each row, one behind the other for each run of
-	// columns, and are toHalf times the scale. ok is false, and acc worthless, if
-	// there is a NaN or it can't. s is memory to work in.
+	// fp8Dot is dot4x1 with weights that are E4M3FN codes times a scale, for any
+	// multiple of four rows. Scales lie scaleStride values apart for each row, one
+	// behind the other for each run of columns, and are toHalf times the scale. ok is
+	// false, and acc worthless, if there is a NaN or it can't. s is memory to work in.
 	fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) (ok bool)
 	// nibbles decodes four-bit codes as table[code] times the scale of a group,
 	// of which there are len(scales) of equal length.

@@ -97,11 +97,13 @@ func (v *vectors) dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []fl
 	if len(x) == 0 {
 		return
 	}
-	_, _ = acc[3], w[3*stride+2*len(x)-1]
+	dot := v.f16DotAsm
 	if t == numfmt.GGUFBF16 {
-		v.bf16DotAsm(&acc[0], &w[0], stride, &x[0], len(x))
-	} else {
-		v.f16DotAsm(&acc[0], &w[0], stride, &x[0], len(x))
+		dot = v.bf16DotAsm
+	}
+	_ = w[(len(acc)-1)*stride+2*len(x)-1]
+	for r := 0; r < len(acc); r += 4 {
+		dot(&acc[r : r+4][0], &w[r*stride], stride, &x[0], len(x))
 	}
 }
 
@@ -147,19 +149,33 @@ func (v *vectors) fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, s
 	if n == 0 {
 		return true
 	}
-	_, _, _ = acc[3], codes[3*stride+n-1], scales[3*scaleStride+ceilDiv(n, run)-1]
-	switch {
-	case v.fp8DotAsm == nil:
-		return v.fp8DotByHalves(s, acc, codes, stride, x, scales, scaleStride, run)
-	case v.fp8DotWideAsm != nil && n%64 == 0 && run == 32:
-		return v.fp8DotWideAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, 4, 64, n) == 0
-	case v.fp8DotWideAsm != nil && n%64 == 0 && run%64 == 0:
-		return v.fp8DotWideAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, 0, run, n) == 0
+	last := len(acc) - 1
+	_, _ = codes[last*stride+n-1], scales[last*scaleStride+ceilDiv(n, run)-1]
+	if v.fp8DotAsm == nil {
+		for r := 0; r < len(acc); r += 4 {
+			if !v.fp8DotByHalves(s, acc[r:][:4], codes[r*stride:], stride, x, scales[r*scaleStride:], scaleStride, run) {
+				return false
+			}
+		}
+		return true
 	}
-	return v.fp8DotAsm(&acc[0], &codes[0], stride, &x[0], &scales[0], 4*scaleStride, run, n) == 0
+	wide, half := v.fp8DotWideAsm != nil && n%64 == 0 && (run == 32 || run%64 == 0), 0
+	if wide && run == 32 {
+		run, half = 64, 4
+	}
+	bad := 0
+	for r := 0; r < len(acc); r += 4 {
+		four, w, scale := &acc[r : r+4][0], &codes[r*stride], &scales[r*scaleStride]
+		if wide {
+			bad |= v.fp8DotWideAsm(four, w, stride, &x[0], scale, 4*scaleStride, half, run, n)
+		} else {
+			bad |= v.fp8DotAsm(four, w, stride, &x[0], scale, 4*scaleStride, run, n)
+		}
+	}
+	return bad == 0
 }
 
-// fp8DotByHalves is fp8Dot in two steps.
+// fp8DotByHalves is fp8Dot of four rows in two steps.
 func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
 	// Whole runs at a time, or the only one in parts.
 	most := halfSegment

@@ -159,28 +159,32 @@ func (w halves) decode(_ *scratch, dst []float32, row, col int) {
 	w.t.Decode(dst[whole:], src[2*whole:])
 }
 
-func (w halves) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
-	whole := w.stride / 2 &^ 15
+func (w halves) dot(acc []lanes, s *scratch, row int, x []float32) bool {
+	cols := w.stride / 2
+	whole := cols &^ 15
 	arith.dot16(w.t, acc, w.data[row*w.stride:], w.stride, x[:whole])
-	if whole < w.stride/2 {
-		dotTail(acc, s, w, row, whole, w.stride/2, x)
-	}
+	dotTail(acc, s, w, row, whole, cols, x)
 	return true
 }
 
 func (w halves) stored(row, col, n int) []byte { return w.data[row*w.stride+2*col:][:2*n] }
 
-// dotTail adds the products of the last columns [from, to), 1 to 15 of them, of four
-// rows.
+// dotTail adds the products of the last columns [from, to), at most 15, of a multiple
+// of four rows.
 func dotTail(acc []lanes, s *scratch, w weights, row, from, to int, x []float32) {
+	if from == to {
+		return
+	}
 	clear(s.tile[:4*16])
 	var last [segment]float32
 	start := from / segment * segment
-	for r := range 4 {
+	for r := range acc {
 		w.decode(s, last[:to-start], row+r, start)
-		copy(s.tile[16*r:], last[from-start:to-start])
+		copy(s.tile[16*(r%4):], last[from-start:to-start])
+		if r%4 == 3 {
+			arith.dot4x1(acc[r-3:], s.tile[:], 16, x[from:])
+		}
 	}
-	arith.dot4x1(acc, s.tile[:], 16, x[from:])
 }
 
 // Scales is a grid of scales over a matrix: one for every Rows x Cols block,
@@ -290,25 +294,27 @@ func (w fp8) decode(s *scratch, dst []float32, row, col int) {
 	}
 }
 
-func (w fp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+func (w fp8) dot(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.halves == nil {
 		return false
 	}
-	// Four rows share their scales, or each has its own.
-	grid, apart := row/w.scales.Rows, 0
-	if row-grid*w.scales.Rows+4 > w.scales.Rows {
+	whole := w.cols &^ 15
+	for first, n := 0, 0; first < len(acc); first += n {
+		// Rows share their scales, or each has its own.
+		at, apart := row+first, w.gridCols
+		n = len(acc) - first
 		if w.scales.Rows > 1 {
+			apart = 0
+			if n = min(n, w.scales.Rows-at%w.scales.Rows) &^ 3; n == 0 {
+				return false
+			}
+		}
+		scales := w.halves[at/w.scales.Rows*w.gridCols:]
+		if !arith.fp8Dot(s, acc[first:][:n], w.codes[at*w.cols:], w.cols, x[:whole], scales, apart, min(w.scales.Cols, w.cols)) {
 			return false
 		}
-		apart = w.gridCols
 	}
-	whole := w.cols &^ 15
-	if !arith.fp8Dot(s, acc, w.codes[row*w.cols:], w.cols, x[:whole], w.halves[grid*w.gridCols:], apart, min(w.scales.Cols, w.cols)) {
-		return false
-	}
-	if whole < w.cols {
-		dotTail(acc, s, w, row, whole, w.cols, x)
-	}
+	dotTail(acc, s, w, row, whole, w.cols, x)
 	return true
 }
 
@@ -397,9 +403,15 @@ func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
 	}
 }
 
-// dot4 differs from decoding in that it decodes the scales of more columns at a
-// time.
-func (w *nibbles) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+// dot differs from decoding in that it decodes the scales of more columns at a time.
+func (w *nibbles) dot(acc []lanes, s *scratch, row int, x []float32) bool {
+	for r := 0; r < len(acc); r += 4 {
+		w.dot4(acc[r:][:4], s, row+r, x)
+	}
+	return true
+}
+
+func (w *nibbles) dot4(acc []lanes, s *scratch, row int, x []float32) {
 	most := min(halfSegment, w.cols) / w.group
 	for c := 0; c < w.cols; c += halfSegment {
 		n := min(halfSegment, w.cols-c)
@@ -426,7 +438,6 @@ func (w *nibbles) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 			arith.dot4x1(acc, s.tile[:], segment, x[c+d:][:k])
 		}
 	}
-	return true
 }
 
 // MXFP8 makes a matrix of FP8 codes with an E8M0 scale for each 32 columns.
@@ -480,10 +491,19 @@ var mxHalves = func() (table [256]float32) {
 	return table
 }()
 
-func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
+func (w mxfp8) dot(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.f != numfmt.E4M3FN {
 		return false
 	}
+	for r := 0; r < len(acc); r += 4 {
+		if !w.dot4(acc[r:][:4], s, row+r, x) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 	const most = len(s.list) / 4 * numfmt.MXGroup // columns of which there is room for scales
 	for c := 0; c < w.cols; c += most {
 		n := min(most, w.cols-c)

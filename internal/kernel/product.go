@@ -22,10 +22,10 @@ const (
 
 // fused are weights with a faster product for single vectors than decoding.
 type fused interface {
-	// dot4 adds the products of the rows row to row+3 with x to acc. x has the
-	// length of a row, padded with zeros to a multiple of 16. It returns false,
-	// acc worthless, if it can't.
-	dot4(acc []lanes, s *scratch, row int, x []float32) bool
+	// dot adds the products of the rows from row on with x to acc, which is of a
+	// multiple of four rows. x has the length of a row, padded with zeros to a
+	// multiple of 16. It returns false, acc worthless, if it can't.
+	dot(acc []lanes, s *scratch, row int, x []float32) bool
 }
 
 // scratch is the memory of one task.
@@ -145,15 +145,16 @@ func widened(x []float32, cols, n int) []float32 {
 func (m *Matrix) mulVec(s *scratch, dst, x []float32, r0, r1 int) {
 	acc := s.acc[:rowBlock]
 	clear(acc)
-	f, _ := m.weights.(fused)
-	for r := r0; r < r1; r += 4 {
-		four := acc[r-r0:][:4]
-		if f != nil && r+4 <= r1 {
-			if f.dot4(four, s, m.first+r, x) {
-				continue
-			}
-			clear(four)
+	done := 0
+	if f, ok := m.weights.(fused); ok {
+		done = (r1 - r0) &^ 3
+		if !f.dot(acc[:done], s, m.first+r0, x) {
+			clear(acc[:done])
+			done = 0
 		}
+	}
+	for r := r0 + done; r < r1; r += 4 {
+		four := acc[r-r0:][:4]
 		for c := 0; c < len(x); c += segment {
 			part := x[c:min(c+segment, len(x))]
 			w, stride := m.decodeRows(s, r, min(r+4, r1), c, len(part))

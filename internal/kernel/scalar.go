@@ -67,7 +67,7 @@ func (scalar) sums(dst []float32, acc []lanes) {
 
 func (s scalar) dot16(t numfmt.GGUF, acc []lanes, w []byte, stride int, x []float32) {
 	var row [64]float32
-	for r := range 4 {
+	for r := range acc {
 		for c := 0; c < len(x); c += len(row) {
 			part := row[:min(len(row), len(x)-c)]
 			s.decode16(t, part, w[r*stride+2*c:])
@@ -97,7 +97,7 @@ func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
 }
 
 func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
-	for r := range 4 {
+	for r := range acc {
 		for c, code := range codes[r*stride:][:len(x)] {
 			if code&0x7f == 0x7f {
 				return false

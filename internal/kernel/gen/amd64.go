@@ -143,6 +143,22 @@ func rows4(f *function, base, stride string) []string {
 	return []string{"SI", "R8", "R9", "R10"}
 }
 
+// farther is how many bytes below a row at least what is read soon is fetched from:
+// memory takes 100 ns and more to answer.
+const farther = 8192
+
+// fartherRows turns DX, the distance of rows, into that of rows to fetch, a multiple
+// of four rows below.
+func fartherRows(f *function) {
+	f.p("SHLQ $2, DX")
+	near, far := f.label(), f.reserve()
+	f.p("CMPQ DX, $%d", farther)
+	f.p("JGE %s", far)
+	f.p("SHLQ $1, DX")
+	f.p("JNZ %s", near) // rows without columns
+	f.place(far)
+}
+
 func (v vec) dot4x1(u *unit) {
 	f := u.function("dot4x1"+v.name, "adds the products of four rows of float32, stride bytes apart, with x to four lanes each; n is a multiple of 16.",
 		"acc *lanes", "w *float32", "stride int", "x *float32", "n int")
@@ -336,7 +352,7 @@ func (v vec) dot16(u *unit, kind, doc string, widen func(f *function, from, to s
 		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
 	}
 	f.p("XORQ AX, AX")
-	f.p("SHLQ $2, DX")
+	fartherRows(f)
 	f.p("SHLQ $1, CX")
 	loop := f.label()
 	for part := range n {

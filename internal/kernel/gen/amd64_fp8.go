@@ -116,7 +116,7 @@ func (v vec) fp8Dot(u *unit) {
 		f.p("VMOVUPS %d(DI), %s", v.bytes()*i, v.r(i))
 	}
 	f.p("XORQ AX, AX")
-	f.p("SHLQ $2, DX") // what is read next: the four rows below
+	fartherRows(f)
 	// Names of registers, which AVX2 has fewer of.
 	keep, ones, seen, bytes, flipped, scale, x, tmp := 8, 9, 10, 11, 12, 4, 16, 13
 	or := "VPTERNLOGD $0xf6, Z12, Z11, Z10" // seen |= bytes ^ flipped
@@ -288,7 +288,7 @@ func fp8DotBytes(u *unit) {
 	f.p("MOVQ $0x%s, AX", "cccccccccccccccc")
 	f.p("KMOVQ AX, K1")
 	f.p("XORQ AX, AX")
-	f.p("SHLQ $2, DX") // what is read next: the four rows below
+	fartherRows(f)
 	outer := f.label()
 	endOfRun(f)
 	inner := f.label()
