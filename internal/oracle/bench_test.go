@@ -17,6 +17,9 @@ import (
 var benchModels = map[string]string{
 	"dense-135M": `{"model_type":"llama","hidden_size":576,"num_hidden_layers":30,"num_attention_heads":9,"num_key_value_heads":3,"intermediate_size":1536,
 		"vocab_size":49152,"rms_norm_eps":1e-5,"tie_word_embeddings":true,"rope_theta":100000}`,
+	// Four of the layers of a model of 1B.
+	"dense-310M": `{"model_type":"llama","hidden_size":2048,"num_hidden_layers":4,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":8192,
+		"vocab_size":32768,"rms_norm_eps":1e-5,"tie_word_embeddings":true,"rope_theta":500000}`,
 	"dsa-150M": `{"model_type":"glm_moe_dsa","hidden_size":512,"num_hidden_layers":8,"num_attention_heads":8,"q_lora_rank":256,"kv_lora_rank":512,
 		"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,"intermediate_size":1024,"moe_intermediate_size":256,"n_routed_experts":32,
 		"num_experts_per_tok":4,"n_shared_experts":1,"first_k_dense_replace":1,"vocab_size":8192,"index_n_heads":8,"index_head_dim":128,"index_topk":128}`,
@@ -112,9 +115,10 @@ func BenchmarkTogether(b *testing.B) {
 // and nothing else but summed. The metrics are the best of the runs, as other work
 // on the machine only ever adds time; ratio is token over read.
 func BenchmarkDecodeBytes(b *testing.B) {
-	for _, format := range []string{"bf16", "fp8", "nvfp4"} {
-		b.Run(format, func(b *testing.B) {
-			dir := oracletest.Write(b, benchModels["dense-135M"], oracletest.Options{Format: benchFormats()[format]})
+	for _, c := range [][2]string{{"dense-135M", "bf16"}, {"dense-135M", "fp8"}, {"dense-135M", "nvfp4"}, {"dense-310M", "bf16"}, {"dense-310M", "fp8"}, {"dense-310M", "nvfp4"}} {
+		model, format := c[0], c[1]
+		b.Run(model+"/"+format, func(b *testing.B) {
+			dir := oracletest.Write(b, benchModels[model], oracletest.Options{Format: benchFormats()[format]})
 			m := open(b, dir, "exact")
 			var size int64
 			files, err := filepath.Glob(filepath.Join(dir, "*.safetensors"))
