@@ -168,7 +168,7 @@ func TestProducts(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(len(s.name))))
-			for _, shape := range []struct{ rows, cols, n int }{{1, 1, 1}, {3, 17, 2}, {16, 64, 5}, {21, 256, 1}, {37, 515, 3}, {130, 300, 4}, {18, 1024, 131}} {
+			for _, shape := range []struct{ rows, cols, n int }{{1, 1, 1}, {3, 17, 2}, {16, 64, 5}, {21, 256, 1}, {3, 64, 1}, {38, 640, 1}, {37, 515, 3}, {130, 300, 4}, {18, 1024, 131}} {
 				cols := ceilDiv(shape.cols, s.cols) * s.cols
 				m := s.make(r, shape.rows, cols)
 				x := floatsOf(r, shape.n*cols, 1)
