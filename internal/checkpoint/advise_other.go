@@ -2,6 +2,9 @@
 
 package checkpoint
 
-// advise does nothing: the syscall package has no such call here, and pages of a
-// file that is only read are dropped when memory is short.
-func advise([]byte, bool) {}
+// willNeed does nothing: the syscall package has no such call here.
+func willNeed([]byte) {}
+
+// dontNeed does nothing, for the same reason; pages of a file that is only read are
+// dropped when memory is short.
+func dontNeed([]byte) {}

@@ -11,6 +11,7 @@ import (
 const (
 	fadvRandom   = 1 // POSIX_FADV_RANDOM
 	fadvWillNeed = 3 // POSIX_FADV_WILLNEED
+	fadvDontNeed = 4 // POSIX_FADV_DONTNEED
 )
 
 // random switches readahead off. A hint that is refused costs speed only.
@@ -18,7 +19,15 @@ func random(f *os.File) {
 	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, fadvRandom, 0, 0)
 }
 
-// soon begins to read part of a file.
+// soon begins to read part of a file, a little with each call: see willNeed.
 func soon(f *os.File, offset, size int64) {
-	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), uintptr(offset), uintptr(size), fadvWillNeed, 0, 0)
+	const most = 128 << 10
+	for end := offset + size; offset < end; offset += most {
+		_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), uintptr(offset), uintptr(min(most, end-offset)), fadvWillNeed, 0, 0)
+	}
+}
+
+// drop takes part of a file out of the system's cache, but for what is mapped.
+func drop(f *os.File, offset, size int64) {
+	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), uintptr(offset), uintptr(size), fadvDontNeed, 0, 0)
 }

@@ -1,11 +1,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -61,23 +64,49 @@ func (m *mapping) bytes(offset, size int64) ([]byte, error) {
 	return out, err
 }
 
-// advise tells the operating system that part of the mapping will be used soon,
-// or no more.
-func (m *mapping) advise(offset, size int64, soon bool) {
+// load reads part of a mapped file into the system's cache. Reading does that with
+// less work than pages of the mapping that are missed one by one, and than hints.
+func (m *mapping) load(buf []byte, from, to int64) error {
+	m.mu.Lock()
+	file, mapped := m.file, m.data != nil
+	m.mu.Unlock()
+	for mapped && from < to {
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), to-from)], from)
+		if err != nil {
+			return err
+		}
+		from += int64(n)
+	}
+	return nil
+}
+
+// prefetch tells the operating system that part of the mapping will be used soon.
+func (m *mapping) prefetch(offset, size int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.data == nil || m.closed || size == 0 {
-		return
+	page := int64(os.Getpagesize())
+	from, to := offset/page*page, min((offset+size+page-1)/page*page, m.size)
+	if m.data != nil && from < to {
+		willNeed(m.data[from:to])
 	}
+}
+
+// release gives back what the mapping and the system's cache of the file hold of a
+// part. Without the latter, who needs memory waits until the system has looked through
+// all pages for some to drop.
+func (m *mapping) release(offset, size int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	// Only whole pages: a page at the border may belong to a neighbour in use.
 	page := int64(os.Getpagesize())
 	from, to := (offset+page-1)/page*page, (offset+size)/page*page
-	if soon {
-		from, to = offset/page*page, min((offset+size+page-1)/page*page, m.size)
+	if m.closed || from >= to {
+		return
 	}
-	if from < to {
-		advise(m.data[from:to], soon)
+	if m.data != nil {
+		dontNeed(m.data[from:to])
 	}
+	drop(m.file, from, to-from)
 }
 
 func (m *mapping) close() error {
@@ -176,15 +205,47 @@ func (t *Tensor) Ahead(from, size int64) {
 // has no effect before the first call of Bytes on the same file.
 func (t *Tensor) Prefetch() {
 	if t.check() == nil {
-		t.source.advise(t.Offset, t.Size, true)
+		t.source.prefetch(t.Offset, t.Size)
 	}
 }
 
-// Release gives the memory behind Bytes back to the operating system, which
-// reads the file again when the bytes are used again. A tensor larger than
-// memory is walked through by releasing what was used.
+// Load reads tensors, in the order of the files, into the cache that the operating
+// system has of them, so that the use of Bytes won't wait. It does nothing for files
+// of which Bytes was never called, or that can't be mapped.
+func Load(tensors []*Tensor) error {
+	// One span for what lies side by side.
+	const near = 1 << 20
+	buf := make([]byte, 1<<20)
+	var last *mapping
+	var from, to int64
+	read := func() error {
+		if last == nil {
+			return nil
+		}
+		return last.load(buf, from, to)
+	}
+	for _, t := range slices.SortedFunc(slices.Values(tensors), func(a, b *Tensor) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	}) {
+		if err := t.check(); err != nil {
+			return err
+		}
+		if t.source == last && t.Offset <= to+near {
+			to = max(to, t.Offset+t.Size)
+			continue
+		}
+		if err := read(); err != nil {
+			return err
+		}
+		last, from, to = t.source, t.Offset, t.Offset+t.Size
+	}
+	return read()
+}
+
+// Release gives the memory behind Bytes back to the operating system, also that of
+// its cache of the file. The file is read again when the bytes are used again.
 func (t *Tensor) Release() {
 	if t.check() == nil {
-		t.source.advise(t.Offset, t.Size, false)
+		t.source.release(t.Offset, t.Size)
 	}
 }

@@ -75,6 +75,7 @@ func (m *Model) FeedAll(ctx context.Context, feeds []Feed) ([][]float32, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		m.pager.Ready(i)
 		m.ahead(i+1, st.n)
 		st.layer = i
 		for j, p := range parts {
@@ -152,6 +153,7 @@ func (s *Session) LogitsAt(start int, hidden []float32) []float32 {
 func (m *Model) Logits(hidden []float32) []float32 { return m.logits(nil, 0, hidden) }
 
 func (m *Model) logits(tap Tap, start int, hidden []float32) []float32 {
+	m.pager.Ready(Output)
 	st := m.newStep(tap, -1, &part{n: len(hidden) / m.Spec.Hidden, start: start})
 	return st.mul("logits", m.head, st.streamNorm("final_norm", m.norm, hidden))
 }

@@ -1,7 +1,9 @@
 package load
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,26 +51,46 @@ func (s *Source) CheckFinite(ctx context.Context, progress func(done, total int6
 		decode, _ := decoder(t.DType)
 		return decode == nil
 	})
+	// Each file is read in order, by one at a time: a disk reads ahead of one reader.
+	slices.SortFunc(tensors, func(a, b *checkpoint.Tensor) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	})
+	var files [][]*checkpoint.Tensor
 	var done, total int64
-	for _, t := range tensors {
+	for i, t := range tensors {
 		total += t.Size
+		if i == 0 || tensors[i-1].File != t.File {
+			files = append(files, nil)
+		}
+		files[len(files)-1] = append(files[len(files)-1], t)
 	}
-	found := make([]*NotFinite, len(tensors))
+	short := s.short()
+	var found []NotFinite
 	var mu sync.Mutex
 	var failed error
-	s.pool.Each(len(tensors), func(i int) {
-		if ctx.Err() != nil {
-			return
+	one := func(t *checkpoint.Tensor) {
+		n, err := notFinite(t)
+		if short {
+			t.Release()
 		}
-		n, err := notFinite(tensors[i])
-		found[i] = n
 		mu.Lock()
 		defer mu.Unlock()
+		if n != nil {
+			found = append(found, *n)
+		}
 		if err != nil {
 			failed = err
 		}
-		if done += tensors[i].Size; progress != nil {
+		if done += t.Size; progress != nil {
 			progress(done, total)
+		}
+	}
+	s.pool.Each(len(files), func(i int) {
+		for _, t := range files[i] {
+			if ctx.Err() != nil {
+				return
+			}
+			one(t)
 		}
 	})
 	if failed != nil {
@@ -77,39 +99,76 @@ func (s *Source) CheckFinite(ctx context.Context, progress func(done, total int6
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := &NotFiniteError{}
-	for _, n := range found {
-		if n != nil {
-			out.Tensors = append(out.Tensors, *n)
-		}
+	if len(found) == 0 {
+		return nil
 	}
-	if len(out.Tensors) > 0 {
-		return out
-	}
-	return nil
+	slices.SortFunc(found, func(a, b NotFinite) int { return strings.Compare(a.Name, b.Name) })
+	return &NotFiniteError{Tensors: found}
 }
 
-// piece is how many values are decoded at a time.
-const piece = 1 << 12
+const (
+	readPiece   = 1 << 20 // bytes that are read at a time
+	decodePiece = 1 << 12 // values that are decoded at a time
+)
 
-// notFinite counts the values of a tensor that are no numbers; nil for none.
+// notFinite counts the values of a tensor that are no numbers; nil for none. It does
+// not map the file: what is read once needs no page table.
 func notFinite(t *checkpoint.Tensor) (*NotFinite, error) {
 	decode, size := decoder(t.DType)
-	data, err := t.Bytes()
+	file, err := t.Reader()
 	if err != nil {
 		return nil, err
 	}
 	n := &NotFinite{File: t.File, Name: t.Name, Elements: t.Elements(), First: -1}
-	var buf [piece]float32
-	for at := int64(0); at < n.Elements; at += piece {
-		part := buf[:min(piece, n.Elements-at)]
-		decode(part, data[at*int64(size):])
-		n.count(part, at)
+	stored := make([]byte, min(readPiece, t.Size))
+	var values [decodePiece]float32
+	for at := int64(0); at < t.Size; at += readPiece {
+		stored = stored[:min(readPiece, t.Size-at)]
+		if _, err := file.ReadAt(stored, at); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", t.File, t.Name, err)
+		}
+		if finite(t.DType, stored) {
+			continue
+		}
+		for i := 0; i < len(stored); i += decodePiece * size {
+			part := values[:min(decodePiece, (len(stored)-i)/size)]
+			decode(part, stored[i:])
+			n.count(part, (at+int64(i))/int64(size))
+		}
 	}
 	if n.First < 0 {
 		return nil, nil
 	}
 	return n, nil
+}
+
+// finite says of most values that are finite, eight bytes at a time, that they are.
+func finite(d checkpoint.DType, data []byte) bool {
+	// The bits of the exponent (of a code that is NaN, with the mantissa) in each value,
+	// and what carries them to the bit above when all are set.
+	var exponent, carry, above uint64
+	switch d {
+	case checkpoint.BF16:
+		exponent, carry, above = 0x7f807f807f807f80, 0x0080008000800080, 0x8000800080008000
+	case checkpoint.F16:
+		exponent, carry, above = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
+	case checkpoint.F32:
+		exponent, carry, above = 0x7f8000007f800000, 0x0080000000800000, 0x8000000080000000
+	case checkpoint.F8E4M3:
+		exponent, carry, above = 0x7f7f7f7f7f7f7f7f, 0x0101010101010101, 0x8080808080808080
+	case checkpoint.F8E5M2:
+		exponent, carry, above = 0x7c7c7c7c7c7c7c7c, 0x0404040404040404, 0x8080808080808080
+	default:
+		return false
+	}
+	var all uint64
+	for ; len(data) >= 8; data = data[8:] {
+		all |= binary.LittleEndian.Uint64(data)&exponent + carry
+	}
+	var rest [8]byte
+	copy(rest[:], data)
+	all |= binary.LittleEndian.Uint64(rest[:])&exponent + carry
+	return all&above == 0
 }
 
 func (n *NotFinite) count(values []float32, at int64) {

@@ -71,7 +71,7 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 		w = &gguf{s.Files}
 	}
 	if room, ok := availableMemory(); ok && s.bytes() > room {
-		w = newPaged(w, s.Files)
+		w = newPaged(w, s.Files, room)
 	}
 	m, err := oracle.New(s.Spec, w, n, s.pool)
 	if err != nil {
@@ -82,6 +82,12 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 
 // count is a number as a config.json has it.
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// short says whether the tensors do not fit into memory together.
+func (s *Source) short() bool {
+	room, ok := availableMemory()
+	return ok && s.bytes() > room
+}
 
 // bytes is the size of all tensors.
 func (s *Source) bytes() int64 {

@@ -23,9 +23,11 @@ type logged struct {
 func (l *logged) Ahead(layer int, experts bool) {
 	l.calls = append(l.calls, fmt.Sprint("ahead ", layer, " ", experts))
 }
+func (l *logged) Ready(int) {}
 func (l *logged) Expert(layer, expert int) {
 	l.calls = append(l.calls, fmt.Sprint("expert ", layer, " ", expert))
 }
+func (l *logged) Head()          { l.calls = append(l.calls, "head") }
 func (l *logged) Done(layer int) { l.calls = append(l.calls, fmt.Sprint("done ", layer)) }
 
 // TestPagerOrder: a layer is announced while the one before it runs; for one
@@ -49,14 +51,14 @@ func TestPagerOrder(t *testing.T) {
 	if _, err := s.Feed(t.Context(), []int{1, 2, 3, 4, 5}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"ahead 0 true", "ahead 1 true", "done 0", "done 1"}; !slices.Equal(w.calls, want) {
+	if want := []string{"ahead 0 true", "ahead 1 true", "done 0", "head", "done 1"}; !slices.Equal(w.calls, want) {
 		t.Errorf("many tokens: %q, want %q", w.calls, want)
 	}
 	w.calls = nil
 	if _, err := s.Feed(t.Context(), []int{6}); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.calls) != 6 || w.calls[1] != "ahead 1 false" || !strings.HasPrefix(w.calls[3], "expert 1 ") || !strings.HasPrefix(w.calls[4], "expert 1 ") || w.calls[5] != "done 1" {
+	if len(w.calls) != 7 || w.calls[1] != "ahead 1 false" || w.calls[3] != "head" || !strings.HasPrefix(w.calls[4], "expert 1 ") || !strings.HasPrefix(w.calls[5], "expert 1 ") || w.calls[6] != "done 1" {
 		t.Errorf("one token: %q", w.calls)
 	}
 }
@@ -72,9 +74,13 @@ func TestPagedGivesTheSameBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs [2][]float32
-	paged := newPaged(&weights{c: src.Files, num: num}, src.Files)
-	for i, w := range []oracle.Weights{&weights{c: src.Files, num: num}, paged} {
+	var runs [3][]float32
+	paged := newPaged(&weights{c: src.Files, num: num}, src.Files, 0)
+	partly := newPaged(&weights{c: src.Files, num: num}, src.Files, 2*src.bytes())
+	if len(partly.stay) == 0 {
+		t.Fatal("nothing stays")
+	}
+	for i, w := range []oracle.Weights{&weights{c: src.Files, num: num}, paged, partly} {
 		m, err := oracle.New(src.Spec, w, num, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -89,12 +95,56 @@ func TestPagedGivesTheSameBits(t *testing.T) {
 		}
 	}
 	for i := range runs[0] {
-		if math.Float32bits(runs[0][i]) != math.Float32bits(runs[1][i]) {
-			t.Fatalf("value %d: %v and %v", i, runs[0][i], runs[1][i])
+		for _, other := range runs[1:] {
+			if math.Float32bits(runs[0][i]) != math.Float32bits(other[i]) {
+				t.Fatalf("value %d: %v and %v", i, runs[0][i], other[i])
+			}
 		}
 	}
 	if len(paged.layers) != 2 || len(paged.experts) != 8 || len(paged.experts[[2]int{1, 7}]) != 3 {
 		t.Errorf("%d layers, %d experts", len(paged.layers), len(paged.experts))
+	}
+}
+
+// TestPagedKeeps: with room for a part, the output matrix and what every token needs
+// stay, and of experts as many as fit beside two layers.
+func TestPagedKeeps(t *testing.T) {
+	src, err := Open(oracletest.Write(t, oracletest.Configs["deepseek_v32"], oracletest.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	most := newPaged(nil, src.Files, math.MaxInt64)
+	total, layers := src.bytes(), len(most.layers)
+	if layers != 2 {
+		t.Fatalf("%d layers", layers)
+	}
+	last := -1
+	for _, room := range []int64{0, total, 2 * total, 3 * total, 4 * total} {
+		p := newPaged(nil, src.Files, room)
+		var bytes int64
+		experts, other := 0, 0
+		for x := range p.stay {
+			bytes += x.Size
+			if _, expert := placeOf(x.Name); expert >= 0 {
+				experts++
+			} else {
+				other++
+			}
+		}
+		if bytes > room {
+			t.Errorf("%d bytes stay in %d", bytes, room)
+		}
+		if all := len(p.layers[0]) + len(p.layers[1]) + len(p.head); experts > 0 && other != all {
+			t.Errorf("%d experts stay, and %d of %d tensors that all tokens need", experts, other, all)
+		}
+		if len(p.stay) < last {
+			t.Errorf("%d tensors stay in %d bytes, %d in fewer", len(p.stay), room, last)
+		}
+		last = len(p.stay)
+	}
+	if last == 0 || len(newPaged(nil, src.Files, 0).stay) != 0 {
+		t.Error("the room decides nothing")
 	}
 }
 

@@ -251,7 +251,7 @@ func floats(t *checkpoint.Tensor) ([]float32, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %s: type %s, BF16, F16 or F32 is expected", t.File, t.Name, t.DType)
 	}
-	data, err := t.Bytes()
+	data, err := t.Read()
 	if err != nil {
 		return nil, err
 	}
