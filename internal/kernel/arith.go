@@ -23,11 +23,10 @@ type arithmetic interface {
 	decode16(t numfmt.GGUF, dst []float32, src []byte)
 	// decode32 decodes little-endian float32, for any length.
 	decode32(dst []float32, src []byte)
-	// fp8Half decodes E4M3FN to binary16 of 2^-8 times the value; ok is false,
-	// and dst worthless, if there is a NaN.
-	fp8Half(dst []uint16, codes []byte) (ok bool)
-	// halfScaled decodes binary16 and multiplies by scale.
-	halfScaled(dst []float32, src []uint16, scale float32)
+	// fp8Decode decodes E4M3FN, at most halfSegment values: each run of columns has a
+	// scale, given as toHalf times its value. ok is false, and dst worthless, if there
+	// is a NaN and it can't. s is memory to work in.
+	fp8Decode(s *scratch, dst []float32, codes []byte, scales []float32, run int) (ok bool)
 	// fp8Dot is dot4x1 with weights that are E4M3FN codes times a scale, for any
 	// multiple of four rows. Scales lie scaleStride values apart for each row, one
 	// behind the other for each run of columns, and are toHalf times the scale. ok is

@@ -22,6 +22,7 @@ type vectors struct {
 	f32DecodeAsm  func(dst *float32, src *byte, n int)
 	fp8HalfAsm    func(dst *uint16, src *byte, n int) int
 	halfScaledAsm func(dst *float32, src *uint16, n int, scale float32)
+	fp8DecodeAsm  func(dst *float32, codes *byte, n int, scale float32) // nil: fp8HalfAsm and halfScaledAsm do it
 	fp8DotAsm     func(acc *lanes, codes *byte, stride int, x, scales *float32, scaleStride, run, n int) int
 	fp8DotWideAsm func(acc *lanes, codes *byte, stride int, x, scales *float32, scaleStride, half, run, n int) int
 	halfDotAsm    func(acc *lanes, w *uint16, stride int, x, scales *float32, scaleStride, run, n int, next *byte, nextStride int) // if there is no fp8DotAsm
@@ -128,20 +129,23 @@ func (v *vectors) decode32(dst []float32, src []byte) {
 	v.scalar.decode32(dst[n:], src[4*n:])
 }
 
-func (v *vectors) fp8Half(dst []uint16, codes []byte) bool {
+func (v *vectors) fp8Decode(s *scratch, dst []float32, codes []byte, scales []float32, run int) bool {
 	if len(dst) == 0 {
 		return true
 	}
-	_ = codes[len(dst)-1]
-	return v.fp8HalfAsm(&dst[0], &codes[0], len(dst)) == 0
-}
-
-func (v *vectors) halfScaled(dst []float32, src []uint16, scale float32) {
-	if len(dst) == 0 {
-		return
+	_, _ = codes[len(dst)-1], scales[ceilDiv(len(dst), run)-1]
+	if v.fp8DecodeAsm == nil && v.fp8HalfAsm(&s.half[:len(dst)][0], &codes[0], len(dst)) != 0 {
+		return false
 	}
-	_ = src[len(dst)-1]
-	v.halfScaledAsm(&dst[0], &src[0], len(dst), scale)
+	for i := 0; i < len(dst); i += run {
+		n, scale := min(run, len(dst)-i), scales[i/run]
+		if v.fp8DecodeAsm != nil {
+			v.fp8DecodeAsm(&dst[i], &codes[i], n, scale)
+		} else {
+			v.halfScaledAsm(&dst[i], &s.half[i], n, scale)
+		}
+	}
+	return true
 }
 
 func (v *vectors) fp8Dot(s *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
@@ -188,7 +192,7 @@ func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride i
 			return false
 		}
 		for r := range 4 {
-			if !v.fp8Half(s.half[r*halfSegment:][:n], codes[r*stride+c:]) {
+			if v.fp8HalfAsm(&s.half[r*halfSegment:][:n][0], &codes[r*stride+c], n) != 0 {
 				return false
 			}
 		}

@@ -30,12 +30,18 @@ func assembly() []arithmetic {
 			addRowsAsm: addRowsAVX512, expShiftedAsm: expShiftedAVX512, siluAsm: siluAVX512, addAsm: addAVX512, largestAsm: largestAVX512, divideAsm: divideAVX512, roundBF16Asm: roundBF16AVX512,
 			unpackAsm: unpack, codesDecodeAsm: codesDecodeAVX512, quantize32Asm: quantize32AVX2, fetchAsm: fetch, spread32Asm: spread32AVX2, dotQ8Asm: dotQ8AVX2, dotQ8WideAsm: dotQ8SignedAVX2, dotQ8PlainAsm: dotQ8AVX2,
 		}
+		if vnni || vbmi { // tests have the other functions too
+			plain := *wide
+			plain.set = "avx512 without VNNI and VBMI"
+			sets = append(sets, &plain)
+		}
 		if vnni {
 			wide.dotQ8Asm, wide.dotQ8WideAsm, wide.dotQ8PlainAsm = dotQ8VNNI, dotQ8VNNI, dotQ8PlainVNNI
 			wide.blockDotAsm[numfmt.GGUFQ4_0], wide.blockDotAsm[numfmt.GGUFQ4_1], wide.blockDotAsm[numfmt.GGUFQ8_0] = q4_0DotVNNI, q4_1DotVNNI, q8_0DotVNNI
 		}
 		if vbmi {
-			wide.fp8DotWideAsm = fp8Dot4x1VBMI
+			wide.nibblesDotAsm = nibblesDot4x1VBMI
+			wide.fp8DecodeAsm, wide.fp8DotWideAsm = fp8DecodeVBMI, fp8Dot4x1VBMI
 		}
 		sets = append(sets, wide)
 	}

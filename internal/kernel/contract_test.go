@@ -99,30 +99,23 @@ func checkContract(t *testing.T, a arithmetic, r *rand.Rand, floats func(*rand.R
 
 	decoded("decode32", func(a arithmetic, dst []float32) { a.decode32(dst[:n-3], half) })
 
-	codes := raw(n)
-	gotHalf, wantHalf := make([]uint16, n), make([]uint16, n)
-	gotOK, wantOK := a.fp8Half(gotHalf, codes), ref.fp8Half(wantHalf, codes)
-	if gotOK != wantOK {
-		t.Fatalf("fp8Half: ok = %v, scalar %v, codes %x", gotOK, wantOK, codes)
-	}
-	if wantOK {
-		for i := range wantHalf {
-			if gotHalf[i] != wantHalf[i] {
-				t.Fatalf("fp8Half: code %#02x = %#04x, scalar %#04x", codes[i], gotHalf[i], wantHalf[i])
-			}
-		}
-	}
-	halves := make([]uint16, 4*stride)
-	for i := range halves {
-		halves[i] = uint16(half[2*i]) | uint16(half[2*i+1])<<8
-	}
 	scale := floats(r, 1)[0]
-	decoded("halfScaled", func(a arithmetic, dst []float32) { a.halfScaled(dst, halves, scale) })
 	if r.IntN(4) > 0 { // mostly without NaN
 		for i, c := range half {
 			if c&0x7f == 0x7f {
 				half[i] ^= 1
 			}
+		}
+	}
+	for _, run := range []int{16 * (1 + r.IntN(8)), n} {
+		scales := floats(r, ceilDiv(n, run))
+		got, want := make([]float32, n), make([]float32, n)
+		ok, wantOK := a.fp8Decode(new(scratch), got, half, scales, run), ref.fp8Decode(nil, want, half, scales, run)
+		if !ok && wantOK {
+			t.Fatalf("fp8Decode of %d codes in runs of %d refuses what has no NaN", n, run)
+		}
+		if wantOK {
+			wantSame(t, "fp8Decode", got, want)
 		}
 	}
 	for _, k := range []int{n, n &^ 63} { // a set may have something faster for 64 columns
@@ -230,11 +223,12 @@ func checkFP8Dot(t *testing.T, a arithmetic, start []lanes, codes []byte, stride
 }
 
 func checkCode(t *testing.T, a arithmetic, codes []byte, at int) {
-	half, values := make([]uint16, len(codes)), make([]float32, len(codes))
-	ok := a.fp8Half(half, codes)
+	values := make([]float32, len(codes))
+	decoded := a.fp8Decode(new(scratch), values, codes, []float32{toHalf}, len(codes))
 	want := numfmt.E4M3FN.Decode(codes[at])
-	if ok != (want == want) {
-		t.Fatalf("code %#02x at %d: ok = %v", codes[at], at, ok)
+	ok := want == want
+	if ok && !decoded || decoded && !same(values[at], want) {
+		t.Fatalf("code %#02x at %d: ok = %v, %v, want %v", codes[at], at, decoded, values[at], want)
 	}
 	rows, ones := make([]byte, 4*len(codes)), make([]float32, len(codes))
 	row := int(codes[at]) % 4
@@ -249,12 +243,6 @@ func checkCode(t *testing.T, a arithmetic, codes []byte, at int) {
 	}
 	if ok && acc[row][at%16] != want {
 		t.Fatalf("product of code %#02x at %d = %v, want %v", codes[at], at, acc[row][at%16], want)
-	}
-	if ok {
-		a.halfScaled(values, half, toHalf)
-		if !same(values[at], want) {
-			t.Fatalf("code %#02x at %d = %v, want %v", codes[at], at, values[at], want)
-		}
 	}
 }
 

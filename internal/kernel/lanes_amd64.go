@@ -152,6 +152,11 @@ func nibblesAVX2(dst *float32, codes *byte, table *[16]float32, scales *float32,
 //go:noescape
 func addScaledAVX2(dst *float32, x *float32, n int, factor float32)
 
+// fp8DecodeVBMI decodes n E4M3FN codes and multiplies 2^-8 of them by scale; n is a multiple of 16.
+//
+//go:noescape
+func fp8DecodeVBMI(dst *float32, codes *byte, n int, scale float32)
+
 // fp8Dot4x1VBMI is fp8Dot4x1AVX512 for n and runs that are multiples of 64 columns. The upper half of each 64 columns has the scales half bytes behind, and so the next run. The result is not 0 if a lane became NaN.
 //
 //go:noescape
@@ -161,6 +166,11 @@ func fp8Dot4x1VBMI(acc *lanes, codes *byte, stride int, x *float32, scales *floa
 //
 //go:noescape
 func nibblesDot4x1AVX512(acc *lanes, codes *byte, stride int, x *float32, table *[16]float32, scales *float32, scaleStride int, groups int, vectors int)
+
+// nibblesDot4x1VBMI is dot4x1 with weights that are table[code] times the scale of a group of 16*vectors columns; the scales of rows lie scaleStride bytes apart.
+//
+//go:noescape
+func nibblesDot4x1VBMI(acc *lanes, codes *byte, stride int, x *float32, table *[16]float32, scales *float32, scaleStride int, groups int, vectors int)
 
 // fetch brings n bytes to the second-level cache, n >= 1.
 //

@@ -269,7 +269,7 @@ func newFP8(f numfmt.FP8, codes []byte, cols int, s Scales) fp8 {
 // the weight is rounded as ever, unless the scale leaves float32.
 const toHalf = 256
 
-// halfScale is the scale for arith.halfScaled; ok is false where it would overflow.
+// halfScale is the scale for arith.fp8Decode; ok is false where it would overflow.
 func halfScale(scale float32) (s float32, ok bool) {
 	s = scale * toHalf
 	return s, scale-scale != 0 || s-s == 0
@@ -278,16 +278,21 @@ func halfScale(scale float32) (s float32, ok bool) {
 func (w fp8) decode(s *scratch, dst []float32, row, col int) {
 	codes := w.codes[row*w.cols+col:][:len(dst)]
 	grid := row / w.scales.Rows * w.gridCols
-	whole := len(dst) &^ 15
-	half := s.half[:whole]
-	fast := w.halves != nil && arith.fp8Half(half, codes)
+	whole := 0
+	if w.halves != nil {
+		whole = len(dst) &^ 15
+	}
 	for i := 0; i < len(dst); {
+		// All blocks from one that begins here on, or what is left of one.
 		block := (col + i) / w.scales.Cols
 		end := min((block+1)*w.scales.Cols-col, len(dst))
-		if fast {
-			n := min(end, whole)
-			arith.halfScaled(dst[i:n], half[i:n], w.halves[grid+block])
+		n := end
+		if block*w.scales.Cols == col+i {
+			n = len(dst)
+		}
+		if n = min(n, whole); i < n && arith.fp8Decode(s, dst[i:n], codes[i:], w.halves[grid+block:], w.scales.Cols) {
 			i = n
+			continue
 		}
 		w.f.DecodeScaled(dst[i:end], codes[i:end], w.scales.Values[grid+block])
 		i = end
@@ -392,9 +397,7 @@ func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
 	whole := 0
 	if w.half != 0 {
 		whole = len(list) &^ 15
-		if arith.fp8Half(s.half[:whole], codes) {
-			arith.halfScaled(list[:whole], s.half[:whole], w.half)
-		} else {
+		if !arith.fp8Decode(s, list[:whole], codes, []float32{w.half}, len(list)) {
 			whole = 0
 		}
 	}
@@ -465,17 +468,13 @@ type mxfp8 struct {
 
 func (w mxfp8) decode(s *scratch, dst []float32, row, col int) {
 	first := row*w.cols + col
-	codes, scales := w.codes[first:], w.scales[first/numfmt.MXGroup:]
-	half := s.half[:len(dst)]
-	fast := w.f == numfmt.E4M3FN && arith.fp8Half(half, codes)
-	for i := 0; i < len(dst); i += numfmt.MXGroup {
-		end := i + numfmt.MXGroup
-		scale := numfmt.E8M0(scales[i/numfmt.MXGroup])
-		if factor, ok := halfScale(scale); ok && fast {
-			arith.halfScaled(dst[i:end], half[i:end], factor)
-		} else {
-			w.f.DecodeScaled(dst[i:end], codes[i:end], scale)
-		}
+	codes, scales := w.codes[first:], w.scales[first/numfmt.MXGroup:][:len(dst)/numfmt.MXGroup]
+	if w.f == numfmt.E4M3FN && mxScales(s.list[:len(scales)], scales) && arith.fp8Decode(s, dst, codes, s.list[:], numfmt.MXGroup) {
+		return
+	}
+	for i, scale := range scales {
+		at := i * numfmt.MXGroup
+		w.f.DecodeScaled(dst[at:at+numfmt.MXGroup], codes[at:], numfmt.E8M0(scale))
 	}
 }
 
@@ -490,6 +489,18 @@ var mxHalves = func() (table [256]float32) {
 	}
 	return table
 }()
+
+// mxScales makes scales of their codes as arith takes them; false if one overflows.
+func mxScales(dst []float32, codes []byte) bool {
+	for i := range dst {
+		code := codes[i]
+		if code >= mxLargest {
+			return false
+		}
+		dst[i] = mxHalves[code]
+	}
+	return true
+}
 
 func (w mxfp8) dot(acc []lanes, s *scratch, row int, x []float32) bool {
 	if w.f != numfmt.E4M3FN {
@@ -509,12 +520,8 @@ func (w mxfp8) dot4(acc []lanes, s *scratch, row int, x []float32) bool {
 		n := min(most, w.cols-c)
 		groups := n / numfmt.MXGroup
 		for r := range 4 {
-			list := s.list[r*groups:][:groups]
-			for i, code := range w.scales[((row+r)*w.cols+c)/numfmt.MXGroup:][:groups] {
-				if code >= mxLargest {
-					return false
-				}
-				list[i] = mxHalves[code]
+			if !mxScales(s.list[r*groups:][:groups], w.scales[((row+r)*w.cols+c)/numfmt.MXGroup:]) {
+				return false
 			}
 		}
 		if !arith.fp8Dot(s, acc, w.codes[row*w.cols+c:], w.cols, x[c:c+n], s.list[:], groups, numfmt.MXGroup) {

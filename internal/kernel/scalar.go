@@ -80,20 +80,20 @@ func (scalar) decode16(t numfmt.GGUF, dst []float32, src []byte) { t.Decode(dst,
 
 func (scalar) decode32(dst []float32, src []byte) { numfmt.DecodeF32(dst, src) }
 
-func (scalar) fp8Half(dst []uint16, codes []byte) bool {
-	for i, c := range codes[:len(dst)] {
-		if c&0x7f == 0x7f {
+func (scalar) fp8Decode(_ *scratch, dst []float32, codes []byte, scales []float32, run int) bool {
+	for i, code := range codes[:len(dst)] {
+		if code&0x7f == 0x7f {
 			return false
 		}
-		dst[i] = uint16(c)&0x80<<8 | uint16(c)&0x7f<<7
+		dst[i] = fp8Half(code) * scales[i/run]
 	}
 	return true
 }
 
-func (scalar) halfScaled(dst []float32, src []uint16, scale float32) {
-	for i, c := range src[:len(dst)] {
-		dst[i] = numfmt.F16(c) * scale
-	}
+// fp8Half is 2^-8 times the value of an E4M3FN code that is no NaN: the seven bits
+// below the sign, moved to the place where binary16 has exponent and mantissa.
+func fp8Half(code byte) float32 {
+	return numfmt.F16(uint16(code)&0x80<<8 | uint16(code)&0x7f<<7)
 }
 
 func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scales []float32, scaleStride, run int) bool {
@@ -102,7 +102,7 @@ func (scalar) fp8Dot(_ *scratch, acc []lanes, codes []byte, stride int, x, scale
 			if code&0x7f == 0x7f {
 				return false
 			}
-			w := numfmt.F16(uint16(code)&0x80<<8|uint16(code)&0x7f<<7) * scales[r*scaleStride+c/run]
+			w := fp8Half(code) * scales[r*scaleStride+c/run]
 			acc[r][c&15] += float32(w * x[c])
 		}
 	}

@@ -32,6 +32,8 @@ func amd64(u *unit) {
 		v.nibbles(u)
 		v.addScaled(u)
 	}
+	fp8Tables(u)
+	fp8DecodeBytes(u)
 	fp8DotBytes(u)
 	nibblesDot(u)
 	fetch(u)
@@ -44,54 +46,6 @@ func amd64(u *unit) {
 
 // ahead is how many bytes before their use weights are fetched to the cache.
 const ahead = 1024
-
-func nibblesDot(u *unit) {
-	u.table("eightNibbles", 0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28)
-	f := u.function("nibblesDot4x1AVX512", "is dot4x1 with weights that are table[code] times the scale of a group of 16*vectors columns; the scales of rows lie scaleStride bytes apart.",
-		"acc *lanes", "codes *byte", "stride int", "x *float32", "table *[16]float32", "scales *float32", "scaleStride int", "groups int", "vectors int")
-	f.p("MOVQ %s, DI", f.arg("acc"))
-	rows := rows4(f, "codes", "stride")
-	for _, a := range [][2]string{{"x", "BX"}, {"table", "DX"}, {"scales", "R11"}, {"scaleStride", "R12"}, {"groups", "CX"}} {
-		f.p("MOVQ %s, %s", f.arg(a[0]), a[1])
-	}
-	f.p("VMOVUPS (DX), Z8")
-	f.p("VMOVDQU32 eightNibbles<>(SB), Z9")
-	f.p("MOVL $0xff00, DX")
-	f.p("KMOVW DX, K1")
-	for i := range 4 {
-		f.p("VMOVUPS %d(DI), Z%d", 64*i, i)
-	}
-	group := f.label()
-	f.p("LEAQ (R11)(R12*2), DX")
-	for r, scale := range []string{"(R11)", "(R11)(R12*1)", "(DX)", "(DX)(R12*1)"} {
-		f.p("VBROADCASTSS %s, Z%d", scale, 4+r)
-	}
-	f.p("MOVQ %s, R13", f.arg("vectors"))
-	vector := f.label()
-	f.p("VMOVUPS (BX), Z10")
-	for r, row := range rows {
-		t := fmt.Sprintf("Z%d", 12+r)
-		f.p("VPBROADCASTD (%s), %s", row, t)
-		f.p("VPBROADCASTD 4(%s), K1, %s", row, t)
-		f.p("VPSRLVD Z9, %s, %s", t, t)
-		f.p("VPERMPS Z8, %s, %s", t, t) // only the lowest four bits of an index count
-		f.p("VMULPS Z%d, %s, %s", 4+r, t, t)
-		f.p("VMULPS Z10, %s, %s", t, t)
-		f.p("VADDPS %s, Z%d, Z%d", t, r, r)
-		f.p("ADDQ $8, %s", row)
-	}
-	f.p("ADDQ $64, BX")
-	f.p("DECQ R13")
-	f.p("JNZ %s", vector)
-	f.p("ADDQ $4, R11")
-	f.p("DECQ CX")
-	f.p("JNZ %s", group)
-	for i := range 4 {
-		f.p("VMOVUPS Z%d, %d(DI)", i, 64*i)
-	}
-	f.p("VZEROUPPER")
-	f.p("RET")
-}
 
 func fetch(u *unit) {
 	f := u.function("fetch", "brings n bytes to the second-level cache, n >= 1.", "data *byte", "n int")

@@ -232,11 +232,10 @@ func endOfRun(f *function) {
 	f.p("CMOVQGT %s, CX", f.arg("n"))
 }
 
-// fp8DotBytes is fp8Dot for runs of 64 columns: AVX512_VBMI looks 64 codes up at
-// once, first the two upper bytes of 2^-8 of their float32, whose lower bytes are
-// zero, then puts those of 16 codes at their places. NaN codes are NaN in the table,
-// so that only the lanes must be looked at, in the end.
-func fp8DotBytes(u *unit) {
+// fp8Tables are what AVX512_VBMI looks 64 codes up in at once: the two upper bytes of
+// 2^-8 of their float32, whose lower bytes are zero. Those of 16 codes are then put at
+// their places. NaN codes are NaN.
+func fp8Tables(u *unit) {
 	var upper, lower [128]byte
 	for code := range upper {
 		// BF16 of 2^-8 times a code without sign.
@@ -265,6 +264,85 @@ func fp8DotBytes(u *unit) {
 		places[4*i+2], places[4*i+3] = byte(i), byte(64+i)
 	}
 	u.bytes("upperHalves", places[:])
+}
+
+// fp8Registers are constants, and three that hold codes and their bytes.
+type fp8Registers struct{ upperTable, lowerTable, sign, place, codes, up, low int }
+
+// load loads the constants, four of them from place on, with K1.
+func (g fp8Registers) load(f *function) {
+	for i := range 2 {
+		f.p("VMOVDQU64 e4m3Upper<>+%d(SB), Z%d", 64*i, g.upperTable+i)
+		f.p("VMOVDQU64 e4m3Lower<>+%d(SB), Z%d", 64*i, g.lowerTable+i)
+	}
+	f.p("VPBROADCASTD topBits64<>(SB), Z%d", g.sign)
+	for i := range 4 {
+		f.p("VMOVDQU64 upperHalves<>+%d(SB), Z%d", 64*i, g.place+i)
+	}
+	f.p("MOVQ $0x%x, AX", uint64(0xcccccccccccccccc))
+	f.p("KMOVQ AX, K1")
+}
+
+// look looks up codes, which are loaded from operand.
+func (g fp8Registers) look(operand string) []string {
+	return []string{
+		fmt.Sprintf("VMOVDQU64 %s, Z%d", operand, g.codes),
+		fmt.Sprintf("VMOVDQA64 Z%d, Z%d", g.codes, g.up),
+		fmt.Sprintf("VPERMI2B Z%d, Z%d, Z%d", g.upperTable+1, g.upperTable, g.up),
+		fmt.Sprintf("VMOVDQA64 Z%d, Z%d", g.codes, g.low),
+		fmt.Sprintf("VPERMI2B Z%d, Z%d, Z%d", g.lowerTable+1, g.lowerTable, g.low),
+		fmt.Sprintf("VPTERNLOGD $0xf8, Z%d, Z%d, Z%d", g.sign, g.codes, g.up), // up |= codes & sign
+	}
+}
+
+// widen makes float32 of the codes 16*part and following.
+func (g fp8Registers) widen(part, to int) []string {
+	return []string{
+		fmt.Sprintf("VMOVDQA64 Z%d, Z%d", g.low, to),
+		fmt.Sprintf("VPERMT2B.Z Z%d, Z%d, K1, Z%d", g.up, g.place+part, to),
+	}
+}
+
+func fp8DecodeBytes(u *unit) {
+	f := u.function("fp8DecodeVBMI", "decodes n E4M3FN codes and multiplies 2^-8 of them by scale; n is a multiple of 16.",
+		"dst *float32", "codes *byte", "n int", "scale float32")
+	f.p("MOVQ %s, DI", f.arg("dst"))
+	f.p("MOVQ %s, SI", f.arg("codes"))
+	f.p("MOVQ %s, CX", f.arg("n"))
+	f.p("VBROADCASTSS %s, Z0", f.arg("scale"))
+	g := fp8Registers{upperTable: 8, lowerTable: 10, sign: 12, place: 13, codes: 17, up: 18, low: 19}
+	g.load(f)
+	some := func(operand string, parts int) {
+		f.p("%s", strings.Join(g.look(operand), "\n\t"))
+		for part := range parts {
+			f.p("%s", strings.Join(g.widen(part, 1+part), "\n\t"))
+			f.p("VMULPS Z0, Z%d, Z%d", 1+part, 1+part)
+			f.p("VMOVUPS Z%d, %d(DI)", 1+part, 64*part)
+		}
+		f.p("ADDQ $%d, SI", 16*parts)
+		f.p("ADDQ $%d, DI", 64*parts)
+		f.p("SUBQ $%d, CX", 16*parts)
+	}
+	wide, narrow, end := f.reserve(), f.reserve(), f.reserve()
+	f.place(wide)
+	f.p("CMPQ CX, $64")
+	f.p("JLT %s", narrow)
+	some("(SI)", 4)
+	f.p("JMP %s", wide)
+	f.place(narrow)
+	f.p("TESTQ CX, CX")
+	f.p("JZ %s", end)
+	f.p("VMOVDQU (SI), X7")
+	some("Z7", 1)
+	f.p("JMP %s", narrow)
+	f.place(end)
+	f.p("VZEROUPPER")
+	f.p("RET")
+}
+
+// fp8DotBytes is fp8Dot for runs of 64 columns. Only the lanes are looked at for NaN,
+// in the end.
+func fp8DotBytes(u *unit) {
 	f := u.function("fp8Dot4x1VBMI", "is fp8Dot4x1AVX512 for n and runs that are multiples of 64 columns. The upper half of each 64 columns has the scales half bytes behind, and so the next run. The result is not 0 if a lane became NaN.",
 		"acc *lanes", "codes *byte", "stride int", "x *float32", "scales *float32", "scaleStride int", "half int", "run int", "n int")
 	f.p("MOVQ %s, DI", f.arg("acc"))
@@ -274,19 +352,14 @@ func fp8DotBytes(u *unit) {
 	f.p("MOVQ %s, R13", f.arg("half"))
 	f.p("LEAQ (R11)(R13*1), R14")
 	f.p("ADDQ $4, R13")
-	const x, upperTable, lowerTable, sign, place = 4, 8, 10, 12, 13
-	const codes, uppers, lowers, tmp = 17, 18, 20, 22
-	for i := range 2 {
-		f.p("VMOVDQU64 e4m3Upper<>+%d(SB), Z%d", 64*i, upperTable+i)
-		f.p("VMOVDQU64 e4m3Lower<>+%d(SB), Z%d", 64*i, lowerTable+i)
+	const x, tmp = 4, 22
+	registers := func(row int) fp8Registers {
+		return fp8Registers{upperTable: 8, lowerTable: 10, sign: 12, place: 13, codes: 17, up: 18 + row%2, low: 20 + row%2}
 	}
-	f.p("VPBROADCASTD topBits64<>(SB), Z%d", sign)
+	registers(0).load(f)
 	for i := range 4 {
-		f.p("VMOVDQU64 upperHalves<>+%d(SB), Z%d", 64*i, place+i)
 		f.p("VMOVUPS %d(DI), Z%d", 64*i, i)
 	}
-	f.p("MOVQ $0x%s, AX", "cccccccccccccccc")
-	f.p("KMOVQ AX, K1")
 	f.p("XORQ AX, AX")
 	fartherRows(f)
 	outer := f.label()
@@ -296,22 +369,11 @@ func fp8DotBytes(u *unit) {
 		f.p("VMOVUPS %d(BX)(AX*4), Z%d", 64*part, x+part)
 	}
 	look := func(r int) []string {
-		up, low := uppers+r%2, lowers+r%2
-		return []string{
-			fmt.Sprintf("VMOVDQU64 (%s)(AX*1), Z%d", rows[r], codes),
-			fmt.Sprintf("PREFETCHT1 (%s)(DX*1)", rows[r]),
-			fmt.Sprintf("VMOVDQA64 Z%d, Z%d", codes, up),
-			fmt.Sprintf("VPERMI2B Z%d, Z%d, Z%d", upperTable+1, upperTable, up),
-			fmt.Sprintf("VMOVDQA64 Z%d, Z%d", codes, low),
-			fmt.Sprintf("VPERMI2B Z%d, Z%d, Z%d", lowerTable+1, lowerTable, low),
-			fmt.Sprintf("VPTERNLOGD $0xf8, Z%d, Z%d, Z%d", sign, codes, up), // up |= codes & sign
-		}
+		return append(registers(r).look(fmt.Sprintf("(%s)(AX*1)", rows[r])), fmt.Sprintf("PREFETCHT1 (%s)(DX*1)", rows[r]))
 	}
 	widen := func(r int) (out []string) {
-		up, low := uppers+r%2, lowers+r%2
 		for part := range 4 {
-			t := tmp + 4*(r%2) + part
-			out = append(out, fmt.Sprintf("VMOVDQA64 Z%d, Z%d", low, t), fmt.Sprintf("VPERMT2B.Z Z%d, Z%d, K1, Z%d", up, place+part, t))
+			out = append(out, registers(r).widen(part, tmp+4*(r%2)+part)...)
 		}
 		return out
 	}
