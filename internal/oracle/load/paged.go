@@ -20,6 +20,7 @@ type paged struct {
 	experts map[[2]int][]*checkpoint.Tensor // by layer and number
 	head    []*checkpoint.Tensor            // the output matrix
 	stay    map[*checkpoint.Tensor]bool
+	tight   bool // two layers do not fit: none is read ahead, which would drive out the other
 
 	mu      sync.Mutex
 	reading map[int]chan struct{}       // by layer; closed when it is there
@@ -71,6 +72,7 @@ func (p *paged) keep(size map[int]int64, room int64) {
 	}
 	slices.Sort(layers)
 	room -= room/8 + 2*most
+	p.tight = room < 0
 	add := func(t *checkpoint.Tensor) {
 		if room -= t.Size; room >= 0 {
 			p.stay[t] = true
@@ -112,6 +114,9 @@ func placeOf(name string) (layer, expert int) {
 
 // Ahead reads a layer in the background.
 func (p *paged) Ahead(layer int, experts bool) {
+	if p.tight {
+		return
+	}
 	list := slices.Clone(p.layers[layer])
 	if experts {
 		p.each(layer, func(t *checkpoint.Tensor) { list = append(list, t) })

@@ -74,13 +74,15 @@ func TestPagedGivesTheSameBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs [3][]float32
+	var runs [4][]float32
+	tight := newPaged(&weights{c: src.Files, num: num}, src.Files, 0)
 	paged := newPaged(&weights{c: src.Files, num: num}, src.Files, 0)
+	paged.tight = false
 	partly := newPaged(&weights{c: src.Files, num: num}, src.Files, 2*src.bytes())
 	if len(partly.stay) == 0 {
 		t.Fatal("nothing stays")
 	}
-	for i, w := range []oracle.Weights{&weights{c: src.Files, num: num}, paged, partly} {
+	for i, w := range []oracle.Weights{&weights{c: src.Files, num: num}, tight, paged, partly} {
 		m, err := oracle.New(src.Spec, w, num, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -137,6 +139,9 @@ func TestPagedKeeps(t *testing.T) {
 		}
 		if all := len(p.layers[0]) + len(p.layers[1]) + len(p.head); experts > 0 && other != all {
 			t.Errorf("%d experts stay, and %d of %d tensors that all tokens need", experts, other, all)
+		}
+		if room != total && p.tight != (room == 0) {
+			t.Errorf("tight = %v in %d bytes, all are %d", p.tight, room, total)
 		}
 		if len(p.stay) < last {
 			t.Errorf("%d tensors stay in %d bytes, %d in fewer", len(p.stay), room, last)
