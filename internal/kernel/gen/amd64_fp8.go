@@ -313,9 +313,9 @@ func fp8DecodeBytes(u *unit) {
 	g := fp8Registers{upperTable: 8, lowerTable: 10, sign: 12, place: 13, codes: 17, up: 18, low: 19}
 	g.load(f)
 	some := func(operand string, parts int) {
-		f.p("%s", strings.Join(g.look(operand), "\n\t"))
+		f.weave(g.look(operand))
 		for part := range parts {
-			f.p("%s", strings.Join(g.widen(part, 1+part), "\n\t"))
+			f.weave(g.widen(part, 1+part))
 			f.p("VMULPS Z0, Z%d, Z%d", 1+part, 1+part)
 			f.p("VMOVUPS Z%d, %d(DI)", 1+part, 64*part)
 		}
@@ -392,26 +392,13 @@ func fp8DotBytes(u *unit) {
 		}
 		return out
 	}
-	weave := func(lists ...[]string) {
-		for i := 0; ; i++ {
-			any := false
-			for _, l := range lists {
-				if i < len(l) {
-					any = true
-					f.p("%s", l[i])
-				}
-			}
-			if !any {
-				return
-			}
-		}
-	}
-	weave(look(0))
-	weave(widen(0), look(1))
-	weave(multiply(0), widen(1), look(2))
-	weave(multiply(1), widen(2), look(3))
-	weave(multiply(2), widen(3))
-	weave(multiply(3))
+	// Rows in turns: while one waits for its bytes, the one before is multiplied.
+	f.weave(look(0))
+	f.weave(widen(0), look(1))
+	f.weave(multiply(0), widen(1), look(2))
+	f.weave(multiply(1), widen(2), look(3))
+	f.weave(multiply(2), widen(3))
+	f.weave(multiply(3))
 	f.p("ADDQ $64, AX")
 	f.p("ADDQ $64, DX")
 	f.p("CMPQ AX, CX")

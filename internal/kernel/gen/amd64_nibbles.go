@@ -58,21 +58,16 @@ func nibblesDotWith(u *unit, set string, constants func(f *function), codes func
 	vector := f.label()
 	f.p("VMOVUPS (BX), Z10")
 	t := func(r int) string { return fmt.Sprintf("Z%d", 12+r) }
-	// One step of all rows, then the next: each has to wait for the one before.
-	steps := [][]string{}
+	var all [][]string
 	for r, row := range rows {
-		steps = append(steps, append(codes(row, t(r)),
+		all = append(all, append(codes(row, t(r)),
 			fmt.Sprintf("VPERMPS Z8, %s, %s", t(r), t(r)),
 			fmt.Sprintf("VMULPS Z%d, %s, %s", 4+r, t(r), t(r)),
 			fmt.Sprintf("VMULPS Z10, %s, %s", t(r), t(r)),
 			fmt.Sprintf("VADDPS %s, Z%d, Z%d", t(r), r, r),
 			fmt.Sprintf("ADDQ $8, %s", row)))
 	}
-	for i := range steps[0] {
-		for r := range rows {
-			f.p("%s", steps[r][i])
-		}
-	}
+	f.weave(all...)
 	f.p("ADDQ $64, BX")
 	f.p("DECQ R13")
 	f.p("JNZ %s", vector)

@@ -93,6 +93,19 @@ func (f *function) p(text string, args ...any) {
 	f.lines = append(f.lines, "\t"+fmt.Sprintf(text, args...))
 }
 
+// weave adds the instructions of several lists in turns.
+func (f *function) weave(lists ...[]string) {
+	for i, left := 0, true; left; i++ {
+		left = false
+		for _, list := range lists {
+			if i < len(list) {
+				f.p("%s", list[i])
+				left = true
+			}
+		}
+	}
+}
+
 // label adds a new label and returns its name.
 func (f *function) label() string {
 	name := f.reserve()
