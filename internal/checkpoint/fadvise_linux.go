@@ -19,11 +19,10 @@ func random(f *os.File) {
 	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, fadvRandom, 0, 0)
 }
 
-// soon begins to read part of a file, a little with each call: see willNeed.
+// soon begins to read part of a file.
 func soon(f *os.File, offset, size int64) {
-	const most = 128 << 10
-	for end := offset + size; offset < end; offset += most {
-		_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), uintptr(offset), uintptr(min(most, end-offset)), fadvWillNeed, 0, 0)
+	for end := offset + size; offset < end; offset += hint {
+		_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), uintptr(offset), uintptr(min(hint, end-offset)), fadvWillNeed, 0, 0)
 	}
 }
 

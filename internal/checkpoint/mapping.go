@@ -209,6 +209,11 @@ func (t *Tensor) Prefetch() {
 	}
 }
 
+// InFiles compares tensors by file and place in it, the order in which to read them.
+func InFiles(a, b *Tensor) int {
+	return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+}
+
 // Load reads tensors, in the order of the files, into the cache that the operating
 // system has of them, so that the use of Bytes won't wait. It does nothing for files
 // of which Bytes was never called, or that can't be mapped.
@@ -224,9 +229,7 @@ func Load(tensors []*Tensor) error {
 		}
 		return last.load(buf, from, to)
 	}
-	for _, t := range slices.SortedFunc(slices.Values(tensors), func(a, b *Tensor) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
-	}) {
+	for _, t := range slices.SortedFunc(slices.Values(tensors), InFiles) {
 		if err := t.check(); err != nil {
 			return err
 		}

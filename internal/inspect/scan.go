@@ -61,12 +61,7 @@ func (x *inspector) scan(ctx context.Context) error {
 			scans = append(scans, &tensorScan{tensor: t, firstBad: -1})
 		}
 	}
-	slices.SortFunc(scans, func(a, b *tensorScan) int {
-		if c := strings.Compare(a.tensor.File, b.tensor.File); c != 0 {
-			return c
-		}
-		return int(min(max(a.tensor.Offset-b.tensor.Offset, -1), 1))
-	})
+	slices.SortFunc(scans, func(a, b *tensorScan) int { return checkpoint.InFiles(a.tensor, b.tensor) })
 	jobs, total := cut(scans)
 	r := &scanRun{scans: scans, total: total, progress: x.o.Progress, seed: maphash.MakeSeed()}
 	next := make(chan job)

@@ -1,8 +1,8 @@
 package oracle
 
-// Pager is what Weights may also be when they are not in memory, or do not all fit:
-// it is told which weights are needed soon and which no more, so that the time of a
-// pass is that of reading them once, one layer ahead.
+// Pager is what Weights may also be when they do not all fit into memory: it is
+// told which weights are needed soon and which no more, so that the time of a pass
+// is that of reading them once, one layer ahead.
 type Pager interface {
 	// Ahead says that a layer is next. With experts, all of its experts will be
 	// needed, else only those that Expert names.

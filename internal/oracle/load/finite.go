@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -52,9 +51,7 @@ func (s *Source) CheckFinite(ctx context.Context, progress func(done, total int6
 		return decode == nil
 	})
 	// Each file is read in order, by one at a time: a disk reads ahead of one reader.
-	slices.SortFunc(tensors, func(a, b *checkpoint.Tensor) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
-	})
+	slices.SortFunc(tensors, checkpoint.InFiles)
 	var files [][]*checkpoint.Tensor
 	var done, total int64
 	for i, t := range tensors {
@@ -64,7 +61,7 @@ func (s *Source) CheckFinite(ctx context.Context, progress func(done, total int6
 		}
 		files[len(files)-1] = append(files[len(files)-1], t)
 	}
-	short := s.short()
+	_, short := s.short()
 	var found []NotFinite
 	var mu sync.Mutex
 	var failed error

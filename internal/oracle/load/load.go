@@ -70,7 +70,7 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 	if s.Files.Format == checkpoint.GGUF {
 		w = &gguf{s.Files}
 	}
-	if room, ok := availableMemory(); ok && s.bytes() > room {
+	if room, short := s.short(); short {
 		w = newPaged(w, s.Files, room)
 	}
 	m, err := oracle.New(s.Spec, w, n, s.pool)
@@ -83,10 +83,10 @@ func (s *Source) Model(n numerics.Numerics) (*oracle.Model, error) {
 // count is a number as a config.json has it.
 func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// short says whether the tensors do not fit into memory together.
-func (s *Source) short() bool {
+// short says whether the tensors do not fit together into the room that is left.
+func (s *Source) short() (room int64, short bool) {
 	room, ok := availableMemory()
-	return ok && s.bytes() > room
+	return room, ok && s.bytes() > room
 }
 
 // bytes is the size of all tensors.

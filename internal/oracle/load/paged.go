@@ -117,7 +117,7 @@ func (p *paged) Ahead(layer int, experts bool) {
 	if p.tight {
 		return
 	}
-	list := slices.Clone(p.layers[layer])
+	list := slices.Clip(p.layers[layer])
 	if experts {
 		p.each(layer, func(t *checkpoint.Tensor) { list = append(list, t) })
 	}
@@ -125,19 +125,21 @@ func (p *paged) Ahead(layer int, experts bool) {
 }
 
 // Head reads the output matrix in the background.
-func (p *paged) Head() { p.load(oracle.Output, slices.Clone(p.head)) }
+func (p *paged) Head() { p.load(oracle.Output, p.head) }
 
 // load reads tensors behind all else that is being read. A goroutine that waits for a
 // page of a mapped file keeps others from running, so a pass must not begin with what
 // is not there yet: see Ready.
-func (p *paged) load(layer int, list []*checkpoint.Tensor) {
+func (p *paged) load(layer int, tensors []*checkpoint.Tensor) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list = slices.DeleteFunc(list, func(t *checkpoint.Tensor) bool {
-		there := p.read[t]
-		p.read[t] = p.stay[t]
-		return there
-	})
+	var list []*checkpoint.Tensor
+	for _, t := range tensors {
+		if !p.read[t] {
+			list = append(list, t)
+			p.read[t] = p.stay[t]
+		}
+	}
 	before, done := p.last, make(chan struct{})
 	p.last, p.reading[layer] = done, done
 	go func() {
