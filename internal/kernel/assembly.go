@@ -184,13 +184,13 @@ func (v *vectors) fp8DotByHalves(s *scratch, acc []lanes, codes []byte, stride i
 	// Whole runs at a time, or the only one in parts.
 	most := halfSegment
 	if run < len(x) {
-		most = halfSegment / run * run
+		most -= most % run
 	}
-	for c := 0; c < len(x); c += max(1, most) {
+	if most == 0 {
+		return false
+	}
+	for c := 0; c < len(x); c += most {
 		n := min(most, len(x)-c)
-		if n == 0 {
-			return false
-		}
 		for r := range 4 {
 			if v.fp8HalfAsm(&s.half[r*halfSegment:][:n][0], &codes[r*stride+c], n) != 0 {
 				return false

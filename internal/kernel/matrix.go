@@ -336,7 +336,7 @@ type Global struct {
 func NVFP4(packed, scales []byte, global Global, rows, cols int) (*Matrix, error) {
 	w := nibbles{codes: packed, scales: scales, cols: cols, group: numfmt.NVFP4Group, table: *numfmt.E2M1Table()}
 	if factor, ok := halfScale(global.Value); ok && !global.Reciprocal {
-		w.half = factor
+		w.half = []float32{factor}
 	}
 	for c := range w.scale {
 		w.scale[c] = numfmt.NVFP4Scale(uint8(c), global.Value)
@@ -363,7 +363,7 @@ type nibbles struct {
 	cols, group   int
 	table         [16]float32  // value of a code
 	scale         [256]float32 // value of a scale code, the global scale included
-	half          float32      // if not 0, scale codes are E4M3FN, and a scale is that times their fp8Half
+	half          []float32    // if one, scale codes are E4M3FN, and a scale is that times their fp8Half
 }
 
 func newNibbles(kind string, w *nibbles, rows, cols int) (*Matrix, error) {
@@ -395,9 +395,9 @@ func (w *nibbles) stored(row, col, n int) []byte { return w.codes[(row*w.cols+co
 func (w *nibbles) scaleList(s *scratch, list []float32, first int) {
 	codes := w.scales[first/w.group:][:len(list)]
 	whole := 0
-	if w.half != 0 {
+	if w.half != nil {
 		whole = len(list) &^ 15
-		if !arith.fp8Decode(s, list[:whole], codes, []float32{w.half}, len(list)) {
+		if !arith.fp8Decode(s, list[:whole], codes, w.half, len(list)) {
 			whole = 0
 		}
 	}

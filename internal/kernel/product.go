@@ -23,8 +23,8 @@ const (
 // fused are weights with a faster product for single vectors than decoding.
 type fused interface {
 	// dot adds the products of the rows from row on with x to acc, which is of a
-	// multiple of four rows, at least four. x has the length of a row, padded with zeros to a
-	// multiple of 16. It returns false, acc worthless, if it can't.
+	// multiple of four rows, at least four. x has the length of a row, padded with
+	// zeros to a multiple of 16. It returns false, acc worthless, if it can't.
 	dot(acc []lanes, s *scratch, row int, x []float32) bool
 }
 
@@ -145,10 +145,9 @@ func widened(x []float32, cols, n int) []float32 {
 func (m *Matrix) mulVec(s *scratch, dst, x []float32, r0, r1 int) {
 	acc := s.acc[:rowBlock]
 	clear(acc)
-	done := (r1 - r0) &^ 3
-	if f, ok := m.weights.(fused); !ok {
-		done = 0
-	} else if done > 0 {
+	done := 0
+	if f, ok := m.weights.(fused); ok && r1-r0 >= 4 {
+		done = (r1 - r0) &^ 3
 		if !f.dot(acc[:done], s, m.first+r0, x) {
 			clear(acc[:done])
 			done = 0

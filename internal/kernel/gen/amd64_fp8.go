@@ -14,9 +14,8 @@ func (v vec) fp8Half(u *unit) {
 	f.p("MOVQ %s, DI", f.arg("dst"))
 	f.p("MOVQ %s, SI", f.arg("src"))
 	f.p("MOVQ %s, CX", f.arg("n"))
-	broadcast := "VPBROADCASTD"
-	f.p("%s halfKeep<>(SB), %s", broadcast, v.r(0))
-	f.p("%s byteOnes<>(SB), %s", broadcast, v.r(1))
+	f.p("VPBROADCASTD halfKeep<>(SB), %s", v.r(0))
+	f.p("VPBROADCASTD byteOnes<>(SB), %s", v.r(1))
 	if v.width == 16 {
 		f.p("VPXORD Z2, Z2, Z2")
 	} else {
@@ -72,13 +71,18 @@ func (v vec) fp8Half(u *unit) {
 	f.p("ADDQ $16, AX")
 	f.p("JMP %s", last)
 	f.place(done)
-	if v.width == 16 {
-		f.p("VEXTRACTI64X4 $1, Z2, Y3")
-		f.p("VPOR Y3, Y2, Y2")
-	}
-	f.p("VPMOVMSKB Y2, AX")
-	f.p("MOVQ AX, %s", f.ret())
+	v.seen(f, 2, 3)
 	v.end(f)
+}
+
+// seen makes the sign bits of the bytes in a register the result.
+func (v vec) seen(f *function, reg, tmp int) {
+	if v.width == 16 {
+		f.p("VEXTRACTI64X4 $1, Z%d, Y%d", reg, tmp)
+		f.p("VPOR Y%d, Y%d, Y%d", tmp, reg, reg)
+	}
+	f.p("VPMOVMSKB Y%d, AX", reg)
+	f.p("MOVQ AX, %s", f.ret())
 }
 
 func (v vec) halfScaled(u *unit) {
@@ -206,12 +210,7 @@ func (v vec) fp8Dot(u *unit) {
 	for i := range 4 * n {
 		f.p("VMOVUPS %s, %d(DI)", v.r(i), v.bytes()*i)
 	}
-	if v.width == 16 {
-		f.p("VEXTRACTI64X4 $1, Z10, Y11")
-		f.p("VPOR Y11, Y10, Y10")
-	}
-	f.p("VPMOVMSKB Y10, AX")
-	f.p("MOVQ AX, %s", f.ret())
+	v.seen(f, seen, bytes)
 	v.end(f)
 }
 
